@@ -24,6 +24,7 @@ const SURFACES = {
   rest: "REST",
   mcp: "MCP",
   facade: "Tools over plain HTTP (the façade)",
+  "mcp-box": "Tools as MCP Box adds them",
 };
 
 export async function httpApiPage(load) {

@@ -9,6 +9,7 @@ import { SECRET } from "./command-specs/secret.ts";
 import { SERVING } from "./command-specs/serving.ts";
 import { STATE } from "./command-specs/state.ts";
 import { TEMPLATE } from "./command-specs/template.ts";
+import { TOOL } from "./command-specs/tool.ts";
 import { TOKEN } from "./command-specs/token.ts";
 
 /** Options of every command. */
@@ -27,6 +28,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...SANDBOX,
   ...STATE,
   ...TEMPLATE,
+  ...TOOL,
   ...AROUND,
   ...AUDIT,
   ...TOKEN,

@@ -73,7 +73,7 @@ export function namedLifetime(call: CommandCall): number | undefined {
   return parsedOption(call, "timeout", parseDuration);
 }
 
-function choiceOption<const Choice extends string>(call: CommandCall, name: string, choices: readonly Choice[]): Choice | undefined {
+export function choiceOption<const Choice extends string>(call: CommandCall, name: string, choices: readonly Choice[]): Choice | undefined {
   return parsedOption(call, name, (option, text) => {
     const choice = choices.find((one) => one === text);
     if (choice !== undefined) return choice;

@@ -131,6 +131,21 @@ function poolSchema() {
     .prefault({});
 }
 
+function toolsSchema() {
+  return z
+    .strictObject({
+      directory: anyPath().describe("Folder with tools of the local user, which is read as it is and whenever it changes"),
+      agentPublish: flag()
+        .default(false)
+        .describe(
+          "Tools that an agent publishes go live without asking the person. Default false: it is asked, or refused where it cannot be",
+        ),
+      listMax: integer(0, 1000).default(40).describe("Maximum number of users' tools in a caller's list. The others are found by a search"),
+      timeoutMs: time(1, DAY_MS).default(50_000).describe("Maximum run time of a call of a user's tool that names none"),
+    })
+    .prefault({});
+}
+
 function networkSchema() {
   return z
     .strictObject({
@@ -329,6 +344,7 @@ function groups(host: ConfigDefaults) {
     audit: auditSchema(),
     quotas: quotasSchema(),
     template: templateSchema(),
+    tools: toolsSchema(),
     oauth: oauthSchema(),
   };
 }

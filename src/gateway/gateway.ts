@@ -1,5 +1,6 @@
 import type { HostIsolation } from "../sandbox/runtimes.ts";
 import { openOnce } from "../async/open-once.ts";
+import type { UnitLife } from "../dynamic/unit-life.ts";
 import type { Caller } from "../catalog/caller.ts";
 import { BelljarError } from "../errors.ts";
 import type { McpHttp } from "../mcp/server/http.ts";
@@ -19,6 +20,7 @@ import type { ProtectedResource } from "./auth/oauth/protected-resource.ts";
 import { facadeSurface } from "./facade-surface.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable, isLoopback } from "./loopback.ts";
+import { mcpBoxSurface } from "./mcp-box-surface.ts";
 import { mcpSurface } from "./mcp-surface.ts";
 import type { PoolCounts } from "../sandbox/pool/pool-options.ts";
 import type { ServerMetrics, WatchedState } from "./metrics/server-metrics.ts";
@@ -38,6 +40,8 @@ export interface GatewayOptions {
   readonly sandboxes: Sandboxes;
   /** Absent: none are served. */
   readonly templates?: () => Promise<Templates>;
+  /** Absent: none are kept. */
+  readonly userTools?: () => Promise<UnitLife>;
   readonly secrets?: SecretVault;
   readonly tools: ToolDoor;
   readonly resources?: ResourceDoor;
@@ -137,10 +141,12 @@ function surfacesOf(
   { mcp, assertReady }: { readonly mcp: McpHttp; readonly assertReady: () => void },
 ): readonly Surface[] {
   const { config, facade, sandboxes, version, log } = options;
-  const described = facade ? [facadeSurface({ ...facade, sandboxes })] : [];
+  const legacySse = config.legacySse === true;
+  const box = mcpBoxSurface({ userTools: options.userTools, legacySse });
+  const described = [...(facade ? [facadeSurface({ ...facade, sandboxes })] : []), box];
   const openApi = openOnce((): Promise<OpenApiDocument> => createOpenApi([rest, ...described], version));
   const rest: RoutedSurface = restSurface({ ...options, assertReady, openApi });
-  return [portsSurface(createGatewayPorts(options)), mcpSurface({ mcp, legacySse: config.legacySse === true, log }), rest, ...described];
+  return [portsSurface(createGatewayPorts(options)), mcpSurface({ mcp, legacySse, log }), rest, ...described];
 }
 
 function verifiersOf({ tokens = [], oauth }: GatewayOptions): readonly TokenVerifier[] {

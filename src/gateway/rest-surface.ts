@@ -1,3 +1,4 @@
+import type { UnitLife } from "../dynamic/unit-life.ts";
 import type { HostIsolation } from "../sandbox/runtimes.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { SecretVault } from "../secrets/secret-store.ts";
@@ -19,6 +20,7 @@ import { sandboxEventsRoute } from "./routes/sandbox-events.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
 import { snapshotRoutes } from "./routes/snapshots.ts";
 import { templateRoutes } from "./routes/templates.ts";
+import { toolRoutes } from "./routes/tools.ts";
 import { timeLineRoutes } from "./routes/time-line.ts";
 import { workspaceBaseRoutes } from "./routes/workspace-base.ts";
 import { secretRoutes } from "./routes/secrets.ts";
@@ -28,6 +30,7 @@ import type { RoutedSurface } from "./surfaces/surface.ts";
 export interface RestSurfaceOptions {
   readonly sandboxes: Sandboxes;
   readonly templates?: (() => Promise<Templates>) | undefined;
+  readonly userTools?: (() => Promise<UnitLife>) | undefined;
   readonly secrets?: SecretVault;
   readonly isolation: () => Promise<HostIsolation>;
   readonly metrics?: ServerMetrics;
@@ -59,6 +62,7 @@ export function restSurface(options: RestSurfaceOptions): RoutedSurface {
       ...workspaceBaseRoutes(sandboxes),
       ...snapshotRoutes(sandboxes),
       ...templateRoutes(options.templates),
+      ...toolRoutes(options.userTools),
       ...timeLineRoutes(sandboxes),
       ...contextRoutes(sandboxes),
       sandboxEventsRoute(sandboxes),

@@ -14,7 +14,7 @@ export interface ServerAddress {
 }
 
 export interface ServerRequest {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the server's address, with its query. */
   readonly path: string;
   readonly body?: unknown;
@@ -39,7 +39,7 @@ export function exchange<Result>(
   ask: ServerRequest,
   read: (response: IncomingMessage) => Promise<Result>,
 ): Promise<Result> {
-  const text = ask.method === "POST" || ask.method === "PUT" ? JSON.stringify(ask.body ?? {}) : undefined;
+  const text = ask.method !== "GET" && ask.method !== "DELETE" ? JSON.stringify(ask.body ?? {}) : undefined;
   const headers: Record<string, string> =
     text === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) };
   const request = openRequest(address, ask.path, { method: ask.method, headers });

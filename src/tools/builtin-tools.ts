@@ -1,4 +1,5 @@
 import type { Tool } from "../catalog/tool.ts";
+import { noUserTools, type UnitLife } from "../dynamic/unit-life.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { ShellSessions } from "../interpreter/lasting/shell-sessions.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
@@ -24,6 +25,7 @@ import { shellTools } from "./shell/shell-tools.ts";
 import { templateTools } from "./template/template-tools.ts";
 import { todoTools } from "./todo/todo-tools.ts";
 import type { ToolLimits } from "./tool-limits.ts";
+import { userTools } from "./user-tools/user-tools.ts";
 import type { WebToolsOptions } from "./web/web-tools.ts";
 import { webTools } from "./web/web-tools.ts";
 
@@ -43,6 +45,10 @@ export interface BuiltinToolsOptions {
   readonly web?: WebToolsOptions;
   /** Absent: none are kept, and the tools say so. */
   readonly templates?: () => Promise<Templates>;
+  /** Absent: none are kept, and the tools say so. */
+  readonly userTools?: () => Promise<UnitLife>;
+  /** Agents publish tools without the person. Default false. */
+  readonly agentPublish?: boolean;
   readonly config: ToolLimits;
 }
 
@@ -64,6 +70,7 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
     ...gitTools,
     ...npmTools,
     ...webTools(web),
+    ...userTools({ life: options.userTools ?? noUserTools, texts, agentPublish: options.agentPublish ?? false }),
     searchTools,
     describeToolTool,
     callTool,

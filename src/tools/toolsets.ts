@@ -16,6 +16,7 @@ const TOOLSETS: Readonly<Record<string, { readonly shown: boolean | readonly str
   git: { shown: false },
   npm: { shown: false },
   web: { shown: false },
+  tools: { shown: false },
 };
 
 /** Names of toolsets that a person may switch on. */

@@ -22,6 +22,8 @@ interface Step {
   /** `METHOD /path`, as it is asked for. */
   readonly ask: string;
   readonly body?: unknown;
+  /** In place of a body: as a plain text. */
+  readonly text?: string;
   /** Without the token: the local user. */
   readonly asLocal?: true;
   readonly status: number;
@@ -188,13 +190,14 @@ interface Answered {
 }
 
 /** Of an answer that stays open the first line is read. */
-async function send(lab: TeamLab, { ask, body, asLocal }: Step, token: string): Promise<Answered> {
+async function send(lab: TeamLab, { ask, body, text: plain, asLocal }: Step, token: string): Promise<Answered> {
   const [method = "", path = ""] = ask.split(" ");
+  const sent = plain ?? (body === undefined ? undefined : JSON.stringify(body));
   const headers = {
     ...(!asLocal && { authorization: `Bearer ${token}` }),
-    ...(body !== undefined && { "content-type": "application/json" }),
+    ...(sent !== undefined && { "content-type": plain === undefined ? "application/json" : "text/plain" }),
   };
-  const response = await fetch(lab.url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  const response = await fetch(lab.url + path, { method, headers, ...(sent !== undefined && { body: sent }) });
   const type = response.headers.get("content-type")?.split(";")[0];
   const text = type === "application/x-ndjson" ? await firstLine(response) : await response.text();
   const value: unknown = type?.endsWith("json") ? JSON.parse(text) : text;
@@ -290,6 +293,38 @@ async function driveRealSandboxes(ask: Ask): Promise<void> {
   await using lab = await openTeamLab({ runtime: await home.open("auto", "run", KERNELS) });
   await driveContexts(ask, lab);
   await driveTemplates(ask, lab);
+  await driveTools(ask, lab);
+}
+
+const SCRIPT = '# ---\n# { "description": "Says done" }\n# ---\necho done';
+const MCP_BOX_CODE = '@mcp.tool(description="Says done")\ndef say() -> str:\n    return "done"\n';
+
+async function driveTools(ask: Ask, lab: TeamLab): Promise<void> {
+  const { token } = await lab.tokens.create("alice", ["tools:publish", "tools:share"]);
+  const spec = { language: "shell", code: SCRIPT };
+  const unit = { name: "done", language: "shell", tools: [{ name: "done", description: "Says done" }] };
+  const at = "/v1/tools/done";
+  const test = { arguments: {}, expect: { text: "done" } };
+  const steps: readonly Step[] = [
+    { ask: "POST /v1/tools", body: { name: "done", ...spec }, status: 201, answer: { ...unit, state: "draft", version: 1 } },
+    { ask: "GET /v1/tools", status: 200, answer: { tools: [unit] } },
+    { ask: `PUT ${at}`, body: { ...spec, tests: [test], publish: true }, status: 200, answer: { ...unit, state: "live", version: 2 } },
+    { ask: `GET ${at}?version=1`, status: 200, answer: { ...unit, version: 1, code: SCRIPT } },
+    { ask: `POST ${at}/test`, status: 200, answer: { unit, tests: [{ tool: "done" }] } },
+    { ask: `POST ${at}/publish`, status: 200, answer: { ...unit, version: 2 } },
+    { ask: `PATCH ${at}`, body: { isShared: true, isDisabled: true }, status: 200, answer: { isShared: true, state: "disabled" } },
+    { ask: `GET ${at}/versions`, status: 200, answer: { versions: [{ number: 1 }, { number: 2 }] } },
+    { ask: `POST ${at}/versions/2/rollback`, status: 200, answer: { state: "live", version: 2 } },
+    { ask: `GET ${at}/tests`, status: 200, answer: { tests: [test] } },
+    { ask: `GET ${at}/calls`, status: 200, answer: { stats: { calls: 0, errors: 0 } } },
+    { ask: `DELETE ${at}`, status: 204 },
+    ...["", "/"].flatMap((end): readonly Step[] => [
+      { ask: `POST /add_mcp_tool${end}?mcp_tool_name=say`, text: MCP_BOX_CODE, status: 200, answer: { result: 0, error: "" } },
+      { ask: `POST /remove_mcp_tool${end}?mcp_tool_name=say`, status: 200, answer: { result: 0, error: "" } },
+    ]),
+    { ask: "GET /v1/tools", status: 200, answer: { tools: [] } },
+  ];
+  for (const step of steps) await ask(lab, step, token);
 }
 
 async function driveContexts(ask: Ask, lab: TeamLab): Promise<void> {

@@ -58,6 +58,7 @@ it("keeps every route", async () => {
       "DELETE /v1/snapshots/:snapshot: \`toolset:sandbox\`, changes",
       "DELETE /v1/templates/:name/builds/:id: \`toolset:template\`, changes",
       "DELETE /v1/templates/:name: \`toolset:template\`, changes",
+      "DELETE /v1/tools/:name: \`toolset:tools\`, changes",
       "GET /.well-known/oauth-protected-resource/mcp: nothing",
       "GET /.well-known/oauth-protected-resource: nothing",
       "GET /health: nothing",
@@ -86,6 +87,14 @@ it("keeps every route", async () => {
       "GET /v1/templates/:name/builds/:id: \`toolset:template\`",
       "GET /v1/templates/:name: \`toolset:template\`",
       "GET /v1/templates: \`toolset:template\`",
+      "GET /v1/tools/:name/calls: \`toolset:tools\`",
+      "GET /v1/tools/:name/tests: \`toolset:tools\`",
+      "GET /v1/tools/:name/versions: \`toolset:tools\`",
+      "GET /v1/tools/:name: \`toolset:tools\`",
+      "GET /v1/tools: \`toolset:tools\`",
+      "PATCH /v1/tools/:name: \`toolset:tools\`, changes",
+      "POST /add_mcp_tool/: \`toolset:tools\`, changes",
+      "POST /add_mcp_tool: \`toolset:tools\`, changes",
       "POST /credential: \`settings\`, changes",
       "POST /custom-mcp: \`settings\`, changes",
       "POST /mcp/credential: \`settings\`, changes",
@@ -95,6 +104,8 @@ it("keeps every route", async () => {
       "POST /mcp/tools/call: a caller",
       "POST /mcp: a caller",
       "POST /register-codex: \`settings\` \`toolset:sandbox\`, changes",
+      "POST /remove_mcp_tool/: \`toolset:tools\`, changes",
+      "POST /remove_mcp_tool: \`toolset:tools\`, changes",
       "POST /tool-server-url: \`settings\`, changes",
       "POST /tools/call: a caller",
       "POST /v1/default-sandboxes/:name: \`toolset:sandbox\`, changes",
@@ -121,9 +132,14 @@ it("keeps every route", async () => {
       "POST /v1/templates/builds: \`toolset:template\`, changes",
       "POST /v1/templates/prune: \`toolset:template\`, changes",
       "POST /v1/templates: \`toolset:template\`, changes",
+      "POST /v1/tools/:name/publish: \`toolset:tools\`, changes",
+      "POST /v1/tools/:name/test: \`toolset:tools\`, changes",
+      "POST /v1/tools/:name/versions/:version/rollback: \`toolset:tools\`, changes",
+      "POST /v1/tools: \`toolset:tools\`, changes",
       "PUT /v1/sandboxes/:id/network: \`toolset:sandbox\`, changes",
       "PUT /v1/secrets/:name: \`secrets\`, changes",
       "PUT /v1/templates/:name/shared: \`toolset:template\`, changes",
+      "PUT /v1/tools/:name: \`toolset:tools\`, changes",
     ]
   `);
 });
@@ -135,7 +151,7 @@ it("has a row in the reference for every route, with what it needs, and no other
 
 it("says in the table of roots who answers what", async () => {
   const [, table = ""] = ARCHITECTURE.split("| asked by | root | surface | what |");
-  const rows = [...(table.split("\n\n")[0] ?? "").matchAll(/^\| (host|header|path) \| `([^`]+)` \| (\w+) \|/gm)];
+  const rows = [...(table.split("\n\n")[0] ?? "").matchAll(/^\| (host|header|path) \| `([^`]+)` \| ([\w-]+) \|/gm)];
   const { roots } = await openedGateway(true);
   expect(rows.map(([, kind, root, surface]) => ({ kind, root, surface }))).toEqual(roots);
 });

@@ -148,6 +148,14 @@ export const GUARANTEES = {
     "A command of a build reaches what the build's network policy allows, and nothing else. What it has fetched is taken over by no build with another policy.",
   "builds-keep-secrets":
     "The value of a build's secret is in no layer of the template, in no kept step and no record. It is not in the log or the error of the build, neither plain nor in a common encoding. Later steps and sandboxes of the template do not see it. A command that writes the value into another file of its own accord puts it into the layer.",
+  "tools-stay-inside":
+    "Nothing of the code of a user's tool runs outside a sandbox, neither when it is read, tested or called, nor when a server starts that has it. What the code says in the place of its harness is its own answer at most.",
+  "tools-apart":
+    "Nobody is told of another owner's tools unless they are shared. The sandbox of a call is in nobody's list and found by no id, not by the caller's either, so that a shared tool shows its caller neither its code nor its secrets. Two callers never have the same sandbox.",
+  "tools-have-their-owners-secrets":
+    "A tool uses the secrets of its owner, whoever calls it, and sends their values to the hosts that it names alone. A caller's secret of the same name is never sent.",
+  "agents-ask-for-tools":
+    "A tool that an agent has written goes live only when the person agrees, who is shown its code or what changes of it, its network and its secrets, or where the configuration says that nobody is asked. Before, its tests reach no network and no secret. A token gives tools to callers only with the scope `tools:publish`, and shares them only with `tools:share`.",
   "states-apart":
     "Only its owner can see a snapshot, fork it or remove it, and an agent of a project only those of its project. For everybody else every call answers as if its id and its name did not exist. A point of a time line leads to states of that sandbox alone. A fork counts against its maker's quotas, and has no more than its maker's token may give.",
   "forks-without-secrets":

@@ -14,6 +14,7 @@ import type { SecretStore } from "../../src/secrets/secret-store.ts";
 import { createSandboxAuthority, createServerCertificates } from "../../src/network/tls/sandbox-authority.ts";
 import { openRuntime } from "../../src/runtime/registry.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import type { CreateOptions, ForkOptions, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { removeFolder } from "../security/support/outside.ts";
@@ -26,6 +27,7 @@ const SANDBOX = { timeoutMs: 300_000, pids: 128 };
 /** A whole network of one machine: origins on loopback under names of their own, and sandboxes that reach them. */
 export interface SecretLab extends AsyncDisposable {
   readonly home: string;
+  readonly sandboxes: LocalSandboxes;
   readonly store: SecretStore;
   readonly records: readonly ConnectionRecord[];
   /** What the library told a person. */
@@ -90,6 +92,7 @@ export async function openSecretLab(): Promise<SecretLab> {
   };
   return {
     home,
+    sandboxes,
     store,
     records,
     reports,

@@ -33,6 +33,7 @@ import { MadeTemplates } from "../../src/template/made-templates.ts";
 import { StoredTemplates } from "../../src/template/stored-templates.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
+import { openTestUserTools } from "./test-user-tools.ts";
 import { createTestTexts } from "./test-texts.ts";
 import { byName } from "./by-name.ts";
 import { listed } from "./listed.ts";
@@ -103,6 +104,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
   const interpreter = createInterpreter({ sandboxes });
   const shells = createShellSessions(limits);
   const texts = createTestTexts();
+  const userTools = await openTestUserTools({ path: home, sandboxes: local });
   let text = "";
   const log = createLog({ write: (chunk: string) => ((text += chunk), true) } as never, { logLevel: "trace" });
   const builtin = builtinTools({
@@ -112,11 +114,12 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
     late: new LateCommands(),
     texts,
     templates: async () => templates,
+    userTools: async () => userTools,
     config: limits,
     portUrls: async () => ({ url: "http://x", pathUrl: "http://x" }),
   });
   const catalog = createCatalog({
-    sources: [fixedTools([...builtin, ...(more.tools ?? [])]), ...(more.sources ?? [])],
+    sources: [fixedTools([...builtin, ...(more.tools ?? [])]), userTools.source, ...(more.sources ?? [])],
     sandboxes,
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
     scope: ({ grants }) => narrowScope({ toolsets: "all" }, grants),
@@ -136,6 +139,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
       ...(more.oauth && { oauth: more.oauth }),
       sandboxes,
       templates: async () => templates,
+      userTools: async () => userTools,
       secrets,
       tools: catalog,
       resources,
@@ -180,6 +184,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
     },
     async [Symbol.asyncDispose]() {
       await gateway.close(0);
+      await userTools[Symbol.asyncDispose]();
       await templates[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
       await shells[Symbol.asyncDispose]();

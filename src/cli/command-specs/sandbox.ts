@@ -1,7 +1,7 @@
 import type { CommandSpec, OptionSpec } from "../command.ts";
 import { EXPIRES } from "../expiry-option.ts";
 import { AUTO_CHECKPOINT, LIFETIME, LIMIT_OPTIONS, ON_DEADLINE, PAUSE_IDLE } from "../limit-options.ts";
-import { ENV, JSON_OPTION, NETWORK, NONE, ONE, WORKSPACE } from "./shared-options.ts";
+import { ENV, JSON_OPTION, NETWORK, NONE, ONE, WORKSPACE, SECRET_USE } from "./shared-options.ts";
 
 const CREATE_OPTIONS = {
   name: { type: "string", value: "NAME", description: "A name, which every command takes in place of the ID" },
@@ -17,12 +17,7 @@ const CREATE_OPTIONS = {
   "on-deadline": ON_DEADLINE,
   "pause-idle": PAUSE_IDLE,
   network: NETWORK,
-  secret: {
-    type: "string",
-    multiple: true,
-    value: "VARIABLE=NAME@HOST[+HOST...]",
-    description: "Variable that stands for a secret, whose value is sent only to these hosts; may be repeated",
-  },
+  secret: SECRET_USE,
   env: ENV,
   metadata: { type: "string", multiple: true, short: "m", value: "KEY=VALUE", description: "A label; may be repeated" },
   json: JSON_OPTION,

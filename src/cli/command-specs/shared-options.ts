@@ -12,6 +12,12 @@ export const NETWORK: OptionSpec = {
   value: "POLICY",
   description: "Network policy: none (default), all, or rules such as npm,github,api.example.com[:port]",
 };
+export const SECRET_USE: OptionSpec = {
+  type: "string",
+  multiple: true,
+  value: "VARIABLE=NAME@HOST[+HOST...]",
+  description: "Variable that stands for a secret, whose value is sent only to these hosts; may be repeated",
+};
 export const SNIPPETS: OptionSpec = { type: "string", value: "DIR", description: "Folder with the snippets that execute_code can name" };
 export const TOOLSETS: OptionSpec = {
   type: "string",

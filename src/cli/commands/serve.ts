@@ -41,6 +41,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     config,
     sandboxes: stack.sandboxes,
     templates: openOnce(() => stack.templates()),
+    userTools: () => stack.userTools(),
     secrets,
     facade: { tools: tools.catalog, settings: toolServers.settings, defaultSandbox: tools.defaultSandbox },
     prepare: (principal) =>

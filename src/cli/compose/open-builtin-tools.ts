@@ -38,6 +38,8 @@ export async function openBuiltinTools(
     portUrls: async (link) => portUrls(await portOrigin(), link),
     ...(snippetsDirectory !== undefined && { snippetsDirectory }),
     templates: openOnce(() => stack.templates()),
+    userTools: () => stack.userTools(),
+    agentPublish: config.tools.agentPublish,
     web: { search: lazySearch(toolServers) },
     config,
   });

@@ -9,6 +9,8 @@ import { loadConfig } from "../../config/config.ts";
 import { ensureHome, ensurePrivateDirectory } from "../../config/private-directory.ts";
 import { BelljarError } from "../../errors.ts";
 import { printableText } from "../../files/printable.ts";
+import type { UnitLife } from "../../dynamic/unit-life.ts";
+import type { UserTools } from "../../dynamic/user-tools.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { ConnectionRecord } from "../../network/connection-record.ts";
@@ -50,6 +52,8 @@ export interface Stack extends AsyncDisposable {
   readonly sandboxes: Sandboxes;
   /** The templates of the home. Opened lazily, because most commands need none. */
   templates(): Promise<Templates>;
+  /** The users' tools of the home. Opened lazily as well. */
+  userTools(): Promise<UnitLife>;
   isolation(): Promise<HostIsolation>;
   /** Records calls, connections and requests. */
   readonly audit: AuditLog;
@@ -105,6 +109,7 @@ export async function openStack(call: CommandCall, context: CommandContext): Pro
 
 export interface LocalStack extends Stack {
   readonly sandboxes: LocalSandboxes;
+  userTools(): Promise<UserTools>;
   /** Number of live sandboxes that this process holds. */
   liveSandboxes(): number;
   /** What the files of the home's stopped sandboxes hold. */
@@ -158,11 +163,13 @@ export async function openLocalStack(
   const recordClient = (client: ClientRecord): void => audit.recordConnection({ ...client, sandbox: "" });
   const makers = { runtimes, sandboxes, stored: templates, secrets, record: recordClient, report };
   const made = openOnce(async () => (await import("./open-templates.ts")).openTemplates(config, makers));
+  const userTools = openOnce(async () => (await import("./open-user-tools.ts")).openUserTools({ config, sandboxes, report }));
   let sweeps: AsyncDisposable | undefined;
   return {
     config,
     sandboxes,
     templates: made,
+    userTools,
     audit,
     liveSandboxes: () => sandboxes.liveCount(),
     ...(pool.programs && { warmPrograms: pool.programs }),
@@ -185,6 +192,7 @@ export async function openLocalStack(
     },
     async [Symbol.asyncDispose]() {
       await sweeps?.[Symbol.asyncDispose]();
+      await (await userTools.current())?.[Symbol.asyncDispose]();
       await (await made.current())?.[Symbol.asyncDispose]();
       await sandboxes[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
@@ -278,6 +286,7 @@ async function openRemoteStack(config: Config, server: ServerAddress): Promise<S
     config,
     sandboxes: createRemoteSandboxes(server),
     templates: async () => (await import("../../remote/remote-templates.ts")).createRemoteTemplates(server),
+    userTools: async () => (await import("../../remote/remote-tools.ts")).createRemoteTools(server),
     isolation: () => fetchIsolation(server),
     audit,
     startUpkeep: () => undefined,

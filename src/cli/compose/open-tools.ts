@@ -71,11 +71,13 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
   const scope = parseToolScope(config);
   const languages = configureLanguages(config.languages);
   // The policy of programs is only checked: whoever starts Belljar hears of a wrong one at once.
-  const [workspace, network] = await Promise.all([
+  const [workspace, userTools, network] = await Promise.all([
     workspaceOption(config),
+    stack.userTools(),
     configuredPolicy(config, "sandbox"),
     configuredPolicy(config, "program"),
   ]);
+  userTools.followEdits();
   const defaultSandbox: DefaultSandboxOf = (principal, caller) => {
     const shown = workspace && workspaceWithin(workspace, principal);
     // A caller with a token has its limits from the configuration, cut to its scopes.
@@ -99,7 +101,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     return openBuiltinTools(stack, { snippetsDirectory, portOrigin, toolServers });
   });
   const catalog = createCatalog({
-    sources: [fixedTools(lateTools(readToolFacts(languages), async () => (await builtin()).tools))],
+    sources: [fixedTools(lateTools(readToolFacts(languages), async () => (await builtin()).tools)), userTools.source],
     sandboxes,
     scope: (principal) => {
       const narrowed = narrowScope(scope, principal.grants);

@@ -60,6 +60,9 @@ it("grants runtimes by their names", () => {
 
 it.each<[scope: string, grants: ReturnType<typeof parseScopes>]>([
   ["read-only", { readOnly: true }],
+  ["tools:publish", { publishesTools: true }],
+  ["tools:share", { sharesTools: true }],
+  ["tools:share-secrets", { sharesToolSecrets: true }],
   ["workspaces", { workspaces: [{ path: "/", mode: "rw" }] }],
   ["workspace:/srv/a:ro", { workspaces: [{ path: "/srv/a", mode: "ro" }] }],
   ["max-memory:512m", { limits: { memoryBytes: 512 * 2 ** 20 } }],
@@ -97,6 +100,8 @@ it.each([
   ["memory:0", "a size such as"],
   ["workspace:srv", "an absolute path without links"],
   ["network:none:x", "Network rule"],
+  ["tools", "There is no scope"],
+  ["tools:all", "There is no scope"],
   ["workspaces:/srv", "There is no scope"],
   ["toolset", "There is no scope"],
   ["toolset:Files", "There is no scope"],

@@ -53,6 +53,11 @@ const SCOPES: Readonly<Record<string, { readonly value?: string; readonly descri
   snapshots: { value: "N", description: "the most snapshots", apply: quota("snapshots", parseCount) },
   templates: { value: "SIZE", description: "the most bytes of all its templates", apply: quota("templateBytes", parseSize) },
   "template-share": { description: "to share its templates with everybody", apply: (grants) => ({ ...grants, sharesTemplates: true }) },
+  tools: {
+    value: "RIGHT",
+    description: "its own tools: publish, to have them go live; share, with everybody; share-secrets, those with secrets too",
+    apply: (grants, what) => ({ ...grants, ...toolRight(what) }),
+  },
   memory: { value: "SIZE", description: "the most memory of all its live sandboxes", apply: quota("memoryBytes", parseSize) },
   "cpu-seconds": { value: "N", description: "the most CPU time of all its live sandboxes", apply: quota("cpuSeconds", parseCount) },
   "calls-per-minute": { value: "N", description: "the most tool calls in a minute", apply: quota("callsPerMinute", parseCount) },
@@ -76,6 +81,19 @@ export function parseScopes(scopes: readonly string[]): Grants {
     if (!scope || (scope.value === undefined) !== (rest.length === 0)) throw unknown(text);
     return scope.apply(grants, rest.join(":"));
   }, {});
+}
+
+function toolRight(what: string): Grants {
+  switch (what) {
+    case "publish":
+      return { publishesTools: true };
+    case "share":
+      return { sharesTools: true };
+    case "share-secrets":
+      return { sharesToolSecrets: true };
+    default:
+      throw unknown(`tools:${what}`);
+  }
 }
 
 function folder(parse: (text: string) => Workspace): Scope {

@@ -33,7 +33,7 @@ export interface TakenBody {
 
 /** One method and path of a surface: what it asks of its caller, what it takes, what it answers. */
 export interface Route<Params = unknown, Query = unknown, Body = unknown> {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With `:name` for what varies, a whole segment. */
   readonly path: string;
   readonly access: Access;

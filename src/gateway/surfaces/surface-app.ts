@@ -30,6 +30,8 @@ import { assertOwnHost, assertOwnPage } from "./origin-guard.ts";
 import type { RoutedSurface } from "./surface.ts";
 import { serveUpgrade } from "./serve-upgrade.ts";
 
+const TAKES_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
 /** What every surface of an origin shares. */
 export interface SurfaceAppOptions {
   /** The configured one. */
@@ -145,7 +147,7 @@ function guardRequests(app: FastifyInstance, { surface, callers, options }: Guar
     if (surface.cors === "none") assertOwnPage(headers);
     else allowPages(request, reply);
     if (surface.cors === "any" && isPreflight(request.raw)) return reply.code(204).send();
-    if (method === "POST" || method === "PUT") assertTaken(headers, routeOptions.config.route);
+    if (TAKES_BODY.has(method)) assertTaken(headers, routeOptions.config.route);
     if (access.kind === "open") return;
     const caller = await admit({ request, reply, access }, callers, challenge);
     await prepare?.(caller);

@@ -1,0 +1,118 @@
+import type { CommandSpec, OptionSpec } from "../command.ts";
+import { LIMIT_OPTIONS } from "../limit-options.ts";
+import { COMMAND_TIMEOUT, JSON_OPTION, NETWORK, NONE, ONE, SECRET_USE } from "./shared-options.ts";
+
+/** What a version of a tool has beside its code. */
+const VERSION = {
+  network: NETWORK,
+  secret: SECRET_USE,
+  ...LIMIT_OPTIONS,
+  timeout: COMMAND_TIMEOUT,
+  reuse: {
+    type: "string",
+    value: "call|session",
+    description: "session: one sandbox for all calls of a client (default call: a fresh one each time)",
+  },
+  tests: { type: "string", value: "FILE", description: "JSON file with its tests: [{arguments, expect: {text?, structured?, error?}}]" },
+  draft: { type: "boolean", description: "Keep it without giving it to callers" },
+  json: JSON_OPTION,
+} as const satisfies Record<string, OptionSpec>;
+
+const NAMED = { usage: "NAME", positionals: ONE, options: { json: JSON_OPTION } } as const;
+
+/** `belljar tool ...`: tools that users write. */
+export const TOOL: readonly CommandSpec[] = [
+  {
+    name: "tool add",
+    summary: "Make a tool of a file, and give it to callers",
+    usage: "FILE",
+    positionals: ONE,
+    options: {
+      name: { type: "string", value: "NAME", description: "What it is called here (default the name of its first tool)" },
+      ...VERSION,
+    },
+    details:
+      "FILE is Python (.py), JavaScript (.js, .mjs), TypeScript (.ts) or a shell script (.sh). Its tools are read in a sandbox: nothing of it ever runs in the server. Tests run first, and one that fails keeps it a draft.",
+    load: () => import("../commands/tool-add.ts"),
+  },
+  {
+    name: "tool update",
+    summary: "Make a file the newest version of a tool, and give it to callers",
+    usage: "NAME FILE",
+    positionals: { min: 2, max: 2 },
+    options: VERSION,
+    load: () => import("../commands/tool-add.ts"),
+  },
+  {
+    name: "tool list",
+    synonyms: ["tool ls"],
+    summary: "List your tools",
+    usage: "",
+    positionals: NONE,
+    options: { quiet: { type: "boolean", short: "q", description: "Print the names alone, one a line" }, json: JSON_OPTION },
+    load: () => import("../commands/tool-list.ts"),
+  },
+  {
+    name: "tool get",
+    synonyms: ["tool info"],
+    summary: "Show all about a tool, with its code",
+    usage: "NAME",
+    positionals: ONE,
+    options: {
+      version: { type: "string", value: "N", description: "Of this version (default the one that callers have)" },
+      code: { type: "boolean", description: "Print the code alone" },
+      json: JSON_OPTION,
+    },
+    load: () => import("../commands/tool-get.ts"),
+  },
+  {
+    name: "tool test",
+    ...NAMED,
+    summary: "Run the tests of a tool's newest version",
+    load: () => import("../commands/tool-test.ts"),
+  },
+  {
+    name: "tool publish",
+    ...NAMED,
+    summary: "Give callers the newest version of a tool, if its tests pass",
+    load: () => import("../commands/tool-change.ts"),
+  },
+  {
+    name: "tool rollback",
+    summary: "Give callers an earlier version of a tool again",
+    usage: "NAME VERSION",
+    positionals: { min: 2, max: 2 },
+    options: { json: JSON_OPTION },
+    load: () => import("../commands/tool-change.ts"),
+  },
+  {
+    name: "tool enable",
+    ...NAMED,
+    summary: "Give callers a tool again that was disabled",
+    load: () => import("../commands/tool-change.ts"),
+  },
+  { name: "tool disable", ...NAMED, summary: "Take a tool from callers, and keep it", load: () => import("../commands/tool-change.ts") },
+  {
+    name: "tool share",
+    summary: "Give a tool to every caller of this home",
+    usage: "NAME",
+    positionals: ONE,
+    options: { off: { type: "boolean", description: "Take it back from everybody else" }, json: JSON_OPTION },
+    load: () => import("../commands/tool-change.ts"),
+  },
+  {
+    name: "tool logs",
+    ...NAMED,
+    summary: "Show how often a tool was called on the server, and what went wrong last",
+    load: () => import("../commands/tool-logs.ts"),
+  },
+  {
+    name: "tool remove",
+    synonyms: ["tool rm"],
+    summary: "Remove tools with all their versions",
+    usage: "NAME...",
+    positionals: { min: 1, max: 1000 },
+    options: { json: JSON_OPTION },
+    load: () => import("../commands/tool-remove.ts"),
+  },
+];

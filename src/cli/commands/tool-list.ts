@@ -1,0 +1,24 @@
+import type { UnitInfo } from "../../dynamic/wire/unit-schema.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet } from "../command.ts";
+import { openStack } from "../compose/open-stack.ts";
+import { formatWhen, printJson, printLine, printTable } from "../print.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  await using stack = await openStack(call, context);
+  const found = await (await stack.userTools()).list(LOCAL);
+  const { stdout, stderr } = context;
+  if (isSet(call, "quiet")) for (const { name } of found) printLine(stdout, name);
+  else if (isSet(call, "json")) printJson(stdout, found);
+  else if (found.length === 0)
+    printLine(stderr, "No tools. `belljar tool add FILE` makes one of a Python, JavaScript, TypeScript or shell file.");
+  else printTable(stdout, found.map(toRow), ["NAME", "STATE", "VERSION", "LANGUAGE", "TOOLS", "CHANGED"]);
+  for (const { name, schema_error: problem } of found) if (problem) printLine(stderr, `${name}: ${problem.message}`);
+  return 0;
+}
+
+function toRow({ name, state, isShared, version, newest, language, tools, createdAt }: UnitInfo): readonly string[] {
+  const versions = version === newest ? String(version) : `${version} (newest ${newest})`;
+  return [name, isShared ? `${state}, shared` : state, versions, language, tools.map((tool) => tool.name).join(" "), formatWhen(createdAt)];
+}

@@ -1,0 +1,17 @@
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet } from "../command.ts";
+import { openStack } from "../compose/open-stack.ts";
+import { printJson, printLine } from "../print.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  await using stack = await openStack(call, context);
+  const { stats, lastErrors } = await (await stack.userTools()).get(LOCAL, call.positionals[0] ?? "");
+  const { stdout } = context;
+  if (isSet(call, "json")) printJson(stdout, { stats, lastErrors });
+  else {
+    printLine(stdout, `${stats.calls} calls, ${stats.errors} failed, ${Math.round(stats.averageMs)} ms on average`);
+    for (const { at, message } of lastErrors) printLine(stdout, `\n${at.toISOString()}\n${message}`);
+  }
+  return 0;
+}

@@ -1,0 +1,96 @@
+import { limitTime } from "../async/limit-time.ts";
+import { TurnsByKey } from "../async/turns-by-key.ts";
+import { BelljarError } from "../errors.ts";
+import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
+import type { EditableStore, EditProblem, UnitEdit, UnitId } from "./store/unit-store.ts";
+import type { UnitLife } from "./unit-life.ts";
+
+type Edits = Pick<EditableStore, "edits" | "edited" | "onEdit">;
+
+/** Time for an edit to be read, tested and published. */
+const EDIT_MS = 300_000;
+
+export interface FileEditsOptions {
+  readonly store: Edits;
+  readonly life: UnitLife;
+  readonly isKnown: (unit: UnitId) => boolean;
+  readonly report: (problem: string) => void;
+}
+
+/**
+ * Takes up what a person changes in the files of units, as a publish would: what cannot be read, or fails its tests, leaves callers what they
+ * have. Disposing it ends what is under way.
+ */
+export class FileEdits implements AsyncDisposable {
+  readonly #options: FileEditsOptions;
+  readonly #turns = new TurnsByKey();
+  readonly #problems = new Map<string, Omit<EditProblem, "file">>();
+  readonly #closing = new AbortController();
+  readonly #unwatch: () => void;
+
+  constructor(options: FileEditsOptions) {
+    this.#options = options;
+    this.#unwatch = options.store.onEdit((unit) => void (unit ? this.#takeUp(unit) : this.#takeUpAll()));
+    void this.#takeUpAll();
+  }
+
+  /** Why the files of a unit are no version of it. */
+  problemOf(unit: UnitId): Omit<EditProblem, "file"> | undefined {
+    return this.#problems.get(keyOf(unit));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#unwatch();
+    this.#closing.abort();
+    await this.#turns.idle();
+  }
+
+  async #takeUpAll(): Promise<void> {
+    const units = await this.#options.store.edits().catch((cause: unknown) => {
+      this.#options.report(`The files of tools cannot be looked at: ${String(cause)}`);
+      return [];
+    });
+    await Promise.all(units.map((unit) => this.#takeUp(unit)));
+  }
+
+  #takeUp(unit: UnitId): Promise<void> {
+    return this.#turns.run(keyOf(unit), async () => {
+      try {
+        const edit = await this.#options.store.edited(unit.owner, unit.name);
+        if (edit?.kind === "invalid") this.#refuse(unit, edit.problem);
+        else if (!edit || (await this.#apply(unit, edit))) this.#problems.delete(keyOf(unit));
+      } catch (cause) {
+        if (!this.#closing.signal.aborted) this.#refuse(unit, { message: cause instanceof Error ? cause.message : String(cause) });
+      }
+    });
+  }
+
+  /** False if another process takes the edit up. */
+  async #apply({ owner, name }: UnitId, edit: Exclude<UnitEdit, { kind: "invalid" }>): Promise<boolean> {
+    const { life, isKnown } = this.#options;
+    const principal: Principal = owner === LOCAL.id ? LOCAL : { id: owner, name: owner };
+    using limit = limitTime(this.#closing.signal, EDIT_MS);
+    const { signal } = limit;
+    const wasKnown = isKnown({ owner, name });
+    try {
+      if (edit.kind === "removed") await life.remove(principal, name);
+      else if (wasKnown) await life.update(principal, { name, spec: edit.spec }, signal, { publish: true });
+      else await life.add(principal, { name, spec: edit.spec }, signal, { publish: true });
+      return true;
+    } catch (cause) {
+      const isOvertaken = !wasKnown && isKnown({ owner, name });
+      if (cause instanceof BelljarError && (cause.code === "TOOL_CONFLICT" || isOvertaken)) return false;
+      throw cause;
+    }
+  }
+
+  #refuse(unit: UnitId, problem: Omit<EditProblem, "file">): void {
+    if (this.#problems.get(keyOf(unit))?.message === problem.message) return;
+    this.#problems.set(keyOf(unit), problem);
+    this.#options.report(`The edit of the tool "${unit.name}" was not taken up: ${problem.message}`);
+  }
+}
+
+function keyOf({ owner, name }: UnitId): string {
+  return JSON.stringify([owner, name]);
+}

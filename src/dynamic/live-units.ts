@@ -1,0 +1,100 @@
+import type { Caller, ChangeListener } from "../catalog/caller.ts";
+import type { JsonSchemas } from "../catalog/json-schemas.ts";
+import type { ToolSource } from "../catalog/tool-source.ts";
+import type { Tool } from "../catalog/tool.ts";
+import { BelljarError } from "../errors.ts";
+import type { Principal } from "../sandbox/sandbox.ts";
+import type { UnitId } from "./store/unit-store.ts";
+import type { ReadTool, UnitHead } from "./unit.ts";
+import { type LiveUnit, unitTool, type UnitToolParts } from "./unit-tool.ts";
+
+interface LiveTools {
+  readonly head: UnitHead;
+  readonly tools: readonly Tool[];
+}
+
+export interface LiveUnitsOptions extends Omit<UnitToolParts, "schemas"> {
+  /** How many of a caller's tools a list shows; the others are found by a search. */
+  readonly listMax: number;
+  readonly report: (problem: string) => void;
+}
+
+/** What callers have of all units: their own live ones, and those that others share. Answers from memory. */
+export class LiveUnits implements ToolSource {
+  readonly #options: LiveUnitsOptions;
+  /** By owner, then by the unit's name. */
+  readonly #owners = new Map<string, Map<string, LiveTools>>();
+  readonly #listeners = new Set<ChangeListener>();
+
+  constructor(options: LiveUnitsOptions) {
+    this.#options = options;
+  }
+
+  list({ principal }: Pick<Caller, "principal">): readonly Tool[] {
+    const byName = new Map<string, Tool>();
+    for (const tool of this.#toolsFor(principal)) if (!byName.has(tool.name)) byName.set(tool.name, tool);
+    return [...byName.values()].map((tool, index) => (index < this.#options.listMax ? tool : unlisted(tool)));
+  }
+
+  find({ principal }: Caller, name: string): Tool | undefined {
+    for (const tool of this.#toolsFor(principal)) if (tool.name === name) return tool;
+    return undefined;
+  }
+
+  onChange(listener: ChangeListener): () => void {
+    // Wrapped, so that the same function given twice is two listeners.
+    const entry: ChangeListener = (ownerId) => listener(ownerId);
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
+  }
+
+  /** The owner's unit that has a tool of that name. */
+  unitWith(owner: string, toolName: string): string | undefined {
+    for (const [name, { tools }] of this.#owners.get(owner) ?? []) if (tools.some((tool) => tool.name === toolName)) return name;
+    return undefined;
+  }
+
+  /** What callers have of the unit from now on. Undefined: nothing. A schema that cannot be used any more leaves its tool out. */
+  set({ owner, name }: UnitId, given: { readonly unit: LiveUnit; readonly schemas: JsonSchemas } | undefined): void {
+    const unit = given?.unit;
+    const units = this.#owners.get(owner) ?? new Map<string, LiveTools>();
+    const before = units.get(name);
+    if (!before && !unit) return;
+    const parts = given && { ...this.#options, schemas: given.schemas };
+    const tools = (unit && parts && unit.version.tools.flatMap((read) => this.#toTool(parts, unit, read))) ?? [];
+    if (unit) units.set(name, { head: unit.head, tools });
+    else units.delete(name);
+    if (units.size > 0) this.#owners.set(owner, units);
+    else this.#owners.delete(owner);
+    const isShared = before?.head.isShared || unit?.head.isShared;
+    for (const listener of this.#listeners) listener(isShared ? undefined : owner);
+  }
+
+  /** The caller's own go before those that others share. */
+  *#toolsFor({ id }: Principal): Generator<Tool, void, undefined> {
+    for (const { tools } of this.#owners.get(id)?.values() ?? []) yield* tools;
+    for (const [owner, units] of this.#owners) {
+      if (owner === id) continue;
+      for (const { head, tools } of units.values()) if (head.isShared) yield* tools;
+    }
+  }
+
+  #toTool(parts: UnitToolParts, unit: LiveUnit, read: ReadTool): readonly Tool[] {
+    try {
+      return [unitTool(parts, unit, read)];
+    } catch (cause) {
+      if (!(cause instanceof BelljarError)) throw cause;
+      this.#options.report(`The tool "${read.name}" of ${unit.head.owner} is left out: ${cause.message}`);
+      return [];
+    }
+  }
+}
+
+const UNLISTED = new WeakMap<Tool, Tool>();
+
+/** The same object each time, so that callers with the same tools share their lists. */
+function unlisted(tool: Tool): Tool {
+  const known = UNLISTED.get(tool) ?? { ...tool, isUnlisted: true as const };
+  UNLISTED.set(tool, known);
+  return known;
+}

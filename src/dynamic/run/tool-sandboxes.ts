@@ -1,0 +1,68 @@
+import { SandboxReaper } from "../../interpreter/sandbox-reaper.ts";
+import { cutLimits, policyWithin } from "../../sandbox/grants.ts";
+import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { UnitSpec } from "../unit.ts";
+import { SESSION_MS, type SessionKey, SessionSandboxes } from "./session-sandboxes.ts";
+
+/** Time that a sandbox has beyond the code's time limit, so that the code times out before the sandbox ends. */
+const GRACE_MS = 30_000;
+
+type Limits = NonNullable<CreateOptions["limits"]>;
+
+export interface ToolSandboxesOptions {
+  readonly sandboxes: Pick<Sandboxes, "create">;
+  /** Of a unit that names none. A limit that the host cannot enforce is left out then. */
+  readonly limits: Limits;
+}
+
+export interface ToolWork<T> {
+  /** Whose code it is: its secrets are the owner's, whoever calls. */
+  readonly owner: string;
+  readonly spec: Pick<UnitSpec, "limits" | "network" | "secrets">;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Whose sandbox is used again. Absent: a fresh one is, and ends with the work. */
+  readonly session?: SessionKey | undefined;
+  readonly work: (sandbox: Sandbox) => Promise<T>;
+}
+
+type Wish = Pick<ToolWork<unknown>, "owner" | "spec">;
+
+/** The sandboxes that users' code runs in. They are their caller's, and nobody finds them. Disposing ends them. */
+export class ToolSandboxes implements AsyncDisposable {
+  readonly #options: ToolSandboxesOptions;
+  readonly #reaper = new SandboxReaper();
+  readonly #sessions = new SessionSandboxes();
+
+  constructor(options: ToolSandboxesOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects as creating a sandbox does, and as the work. */
+  async use<T>(principal: Principal, { session, work, ...wish }: ToolWork<T>): Promise<T> {
+    const lifetimeMs = wish.timeoutMs + GRACE_MS + (session === undefined ? 0 : SESSION_MS);
+    const create = async (): Promise<Sandbox> =>
+      this.#options.sandboxes.create(principal, await this.#optionsOf(principal, wish, lifetimeMs), wish.signal);
+    if (session !== undefined) return this.#sessions.use(session, { create, work, signal: wish.signal });
+    const sandbox = await create();
+    return this.#reaper.reapAfter(sandbox, () => work(sandbox));
+  }
+
+  async #optionsOf(principal: Principal, { owner, spec }: Wish, timeoutMs: number): Promise<CreateOptions> {
+    const { limits, network = "none", secrets } = spec;
+    return {
+      limits: limits ?? cutLimits(this.#options.limits, principal),
+      bestEffort: limits === undefined,
+      network: await policyWithin(network, principal),
+      ephemeral: true,
+      isHidden: true,
+      timeoutMs,
+      ...(secrets && { secrets, secretsOf: owner }),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sessions[Symbol.asyncDispose]();
+    await this.#reaper[Symbol.asyncDispose]();
+  }
+}

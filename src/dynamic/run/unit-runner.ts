@@ -1,0 +1,120 @@
+import type { CallLogLevel, Progress } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
+import type { Principal, Sandbox } from "../../sandbox/sandbox.ts";
+import { askHarness, type Harnessed, type HarnessOptions } from "../harness/ask-harness.ts";
+import type { HarnessAnswer, ToldTool } from "../harness/harness-messages.ts";
+import { readShellTool, shellCall } from "../shell-tool.ts";
+import type { ReadTool, UnitSpec } from "../unit.ts";
+import { harnessOf } from "./harness-programs.ts";
+import { runScript } from "./run-script.ts";
+import type { SessionKey } from "./session-sandboxes.ts";
+import type { ToolSandboxes } from "./tool-sandboxes.ts";
+
+const MAX_OUTPUT_BYTES = 262_144;
+/** Reading code takes no longer than its imports. */
+const READ_MS = 20_000;
+
+export interface UnitRunnerOptions {
+  readonly sandboxes: ToolSandboxes;
+  /** Of a call of a unit that names none. */
+  readonly timeoutMs: number;
+}
+
+/** Of which unit a spec is: what its author calls it. */
+export interface NamedSpec {
+  /** The principal's id. */
+  readonly owner: string;
+  readonly name: string;
+  readonly spec: UnitSpec;
+}
+
+export interface UnitCall {
+  readonly tool: ReadTool;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+  readonly session?: SessionKey | undefined;
+  readonly progress?: (progress: Progress) => void;
+  readonly log?: (level: CallLogLevel, message: string) => void;
+}
+
+export type CallAnswer = Extract<HarnessAnswer, { type: "result" | "error" }>;
+
+export interface CallOutcome {
+  readonly answer: CallAnswer;
+  /** What the code printed. */
+  readonly printed: Harnessed["printed"];
+}
+
+/** Runs units' code, in sandboxes of whoever asks. Disposing it ends them. */
+export class UnitRunner implements AsyncDisposable {
+  readonly #options: UnitRunnerOptions;
+
+  constructor(options: UnitRunnerOptions) {
+    this.#options = options;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#options.sandboxes[Symbol.asyncDispose]();
+  }
+
+  /**
+   * The tools of the code. It runs to the end of its file, in a sandbox without network and secrets. Rejects with `TOOL_INVALID`, with the
+   * line and the reason.
+   */
+  async read(principal: Principal, { owner, name, spec }: NamedSpec, signal: AbortSignal): Promise<readonly ToldTool[]> {
+    const { language, limits } = spec;
+    if (language === "shell") return readScript(name, spec);
+    const program = harnessOf({ ...spec, language }, name);
+    const { answer } = await this.#options.sandboxes.use(principal, {
+      owner,
+      spec: limits === undefined ? {} : { limits },
+      timeoutMs: READ_MS,
+      signal,
+      work: (sandbox) => askHarness(sandbox, program, { do: "read" }, { signal, timeoutMs: READ_MS, maxOutputBytes: MAX_OUTPUT_BYTES }),
+    });
+    if (answer.type === "tools") return answer.tools;
+    throw answer.type === "refused" ? invalid(name, answer) : strange(answer);
+  }
+
+  /** What the code does wrong is an answer. Rejects if it gives none. */
+  async call(principal: Principal, { owner, name, spec }: NamedSpec, { session, signal, ...call }: UnitCall): Promise<CallOutcome> {
+    const { timeoutMs = this.#options.timeoutMs } = spec;
+    const options = { signal, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, ...call };
+    const work = beginCall({ owner, name, spec }, call, options);
+    const { answer, printed } = await this.#options.sandboxes.use(principal, { owner, spec, timeoutMs, signal, session, work });
+    if (answer.type === "result" || answer.type === "error") return { answer, printed };
+    throw answer.type === "refused" ? invalid(name, answer) : strange(answer);
+  }
+}
+
+type Work = (sandbox: Sandbox) => Promise<Harnessed>;
+
+/** Throws before a sandbox is made for what cannot be called. */
+function beginCall(
+  { name, spec }: NamedSpec,
+  { tool, arguments: args }: Pick<UnitCall, "tool" | "arguments">,
+  options: HarnessOptions,
+): Work {
+  const { language } = spec;
+  if (language === "shell") {
+    const script = shellCall(tool, spec.code, args);
+    return (sandbox) => runScript(sandbox, tool, script, options);
+  }
+  const program = harnessOf({ ...spec, language }, name);
+  return (sandbox) => askHarness(sandbox, program, { do: "call", function: tool.function, arguments: args }, options);
+}
+
+function readScript(name: string, { code }: UnitSpec): readonly ToldTool[] {
+  const read = readShellTool(code, name);
+  if (read.kind === "refused") throw invalid(name, read);
+  return read.tools;
+}
+
+function invalid(name: string, { line, message }: { readonly line?: number | null | undefined; readonly message: string }): BelljarError {
+  return new BelljarError("TOOL_INVALID", `${name}${line == null ? "" : `, line ${line}`}: ${message}`);
+}
+
+/** The code has spoken in the place of its harness. */
+function strange({ type }: HarnessAnswer): BelljarError {
+  return new BelljarError("TOOL_FAILED", `The code answered with "${type}", which nobody asked for`);
+}

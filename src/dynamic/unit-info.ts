@@ -1,0 +1,44 @@
+import type { UnitCounts } from "./unit-statistics.ts";
+import type { UnitHead, UnitVersion, VersionHead } from "./unit.ts";
+import type { UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
+
+export function newestOf({ versions }: Pick<UnitHead, "versions">): VersionHead | undefined {
+  return versions.at(-1);
+}
+
+/** Which version a list shows: the live one, else the newest. */
+export function shownVersion(head: UnitHead): number {
+  return head.live ?? newestOf(head)?.number ?? 0;
+}
+
+export function stateOf(head: UnitHead): UnitInfo["state"] {
+  if (head.live !== undefined) return head.isDisabled ? "disabled" : "live";
+  return newestOf(head)?.isTested ? "tested" : "draft";
+}
+
+/** What is known of a unit beside what is stored. */
+export interface UnitFacts {
+  readonly counts: UnitCounts;
+  readonly problem?: NonNullable<UnitInfo["schema_error"]>;
+}
+
+export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: UnitVersion, { counts, problem }: UnitFacts): UnitInfo {
+  const { calls, errors, totalMs, lastCalledAt } = counts;
+  return {
+    name: head.name,
+    version: number,
+    newest: newestOf(head)?.number ?? number,
+    state: stateOf(head),
+    language: spec.language,
+    isShared: head.isShared,
+    createdAt,
+    tools: tools.map(({ function: _function, annotations: _annotations, ...shown }) => shown),
+    stats: { calls, errors, averageMs: calls === 0 ? 0 : totalMs / calls, ...(lastCalledAt && { lastCalledAt }) },
+    ...(problem && { schema_error: problem }),
+  };
+}
+
+export function toDetail(head: UnitHead, version: UnitVersion, facts: UnitFacts): UnitDetail {
+  const { language: _language, ...spec } = version.spec;
+  return { ...toInfo(head, version, facts), ...spec, versions: head.versions, lastErrors: facts.counts.lastErrors };
+}

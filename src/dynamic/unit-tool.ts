@@ -1,0 +1,96 @@
+import type { JsonSchemas } from "../catalog/json-schemas.ts";
+import { textResult } from "../catalog/tool-result.ts";
+import type { Tool, ToolContext, ToolResult } from "../catalog/tool.ts";
+import type { CallOutcome, UnitRunner } from "./run/unit-runner.ts";
+import type { UnitStatistics } from "./unit-statistics.ts";
+import type { ReadTool, UnitHead, UnitVersion } from "./unit.ts";
+
+/** The toolset of users' tools, for scopes of tokens. */
+export const USERS_TOOLSET = "tools";
+
+/** Of tools that say nothing of themselves. */
+const HINTS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true } as const;
+const PRINTED_CHARACTERS = 4_000;
+
+export interface UnitToolParts {
+  readonly runner: UnitRunner;
+  readonly schemas: JsonSchemas;
+  readonly statistics: UnitStatistics;
+}
+
+/** A unit, and the version of it that callers have. */
+export interface LiveUnit {
+  readonly head: UnitHead;
+  readonly version: UnitVersion;
+}
+
+/** One tool of a unit, for the catalog. Throws `ARGUMENTS_INVALID` for a schema that cannot be used. */
+export function unitTool(parts: UnitToolParts, unit: LiveUnit, read: ReadTool): Tool {
+  const { name, title = name, description, annotations, inputSchema, outputSchema } = read;
+  const { owner } = unit.head;
+  return {
+    name,
+    title,
+    description: description === "" ? title : description,
+    toolset: USERS_TOOLSET,
+    origin: "dynamic",
+    annotations: { ...HINTS, ...annotations },
+    input: parts.schemas.read(inputSchema, owner),
+    ...(outputSchema && { output: parts.schemas.read(outputSchema, owner) }),
+    run: (context, args) =>
+      parts.statistics.counted(unit.head, () => callUnit(parts.runner, { unit, read }, context, args as Readonly<Record<string, unknown>>)),
+  };
+}
+
+interface CalledTool {
+  readonly unit: LiveUnit;
+  readonly read: ReadTool;
+}
+
+/** A session is one caller's, through one client, with one version. */
+// eslint-disable-next-line max-params -- as a tool's `run`
+async function callUnit(
+  runner: UnitRunner,
+  { unit: { head, version }, read }: CalledTool,
+  context: ToolContext,
+  args: Readonly<Record<string, unknown>>,
+): Promise<ToolResult> {
+  const { principal, clientId, signal } = context;
+  const session = JSON.stringify([principal.id, clientId ?? null, head.owner, head.name, version.number]);
+  const outcome = await runner.call(
+    principal,
+    { owner: head.owner, name: head.name, spec: version.spec },
+    {
+      tool: read,
+      arguments: args,
+      signal,
+      progress: (progress) => context.progress(progress),
+      log: (level, message) => context.log(level, message),
+      ...(version.spec.reuse === "session" && clientId !== undefined && { session }),
+    },
+  );
+  const printed = printedText(outcome);
+  if (printed !== "") context.log("info", printed);
+  return toResult(read, outcome);
+}
+
+/** The answer of a call, in its faces. */
+export function toResult(read: ReadTool, { answer, printed }: CallOutcome): ToolResult {
+  if (answer.type === "error") {
+    const { name, message, traceback } = answer;
+    const stderr = printed.stderr.text().trim().slice(-PRINTED_CHARACTERS);
+    const text = [`${name}: ${message}`, traceback, stderr && `It printed:\n${stderr}`].filter(Boolean).join("\n\n");
+    return { ...textResult({ code: "TOOL_FAILED", name, message, traceback: traceback ?? null }, text), isError: true };
+  }
+  const { content, structured } = answer;
+  if (read.outputSchema && structured)
+    return { value: structured, structured, content: [{ type: "text", text: JSON.stringify(structured) }] };
+  const blocks = content.length > 0 ? content : [{ type: "text", text: "The tool answered nothing." } as const];
+  const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  return textResult(texts.length === content.length ? texts.join("\n") : content, blocks);
+}
+
+function printedText({ printed }: CallOutcome): string {
+  const texts = [printed.stdout.text(), printed.stderr.text()].filter((text) => text !== "");
+  return texts.join("\n").slice(0, PRINTED_CHARACTERS);
+}

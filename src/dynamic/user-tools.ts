@@ -1,0 +1,298 @@
+import { mapLimit } from "../async/map-limit.ts";
+import type { JsonSchemas } from "../catalog/json-schemas.ts";
+import type { ToolSource } from "../catalog/tool-source.ts";
+import { BelljarError } from "../errors.ts";
+import type { Principal } from "../sandbox/sandbox.ts";
+import { FileEdits, type FileEditsOptions } from "./file-edits.ts";
+import { LiveUnits } from "./live-units.ts";
+import { assertMayPublish, assertMayShare } from "./rights.ts";
+import { type ToolRules, toReadTools } from "./read-tools.ts";
+import { runTests, type TestedUnit, type TestReport } from "./run-tests.ts";
+import type { UnitRunner } from "./run/unit-runner.ts";
+import type { UnitId, UnitStore } from "./store/unit-store.ts";
+import { newestOf, shownVersion, toDetail, toInfo, type UnitFacts } from "./unit-info.ts";
+import type { GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife } from "./unit-life.ts";
+import { UnitStatistics } from "./unit-statistics.ts";
+import type { UnitHead, UnitSpec, UnitVersion } from "./unit.ts";
+import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
+
+/** Older ones are forgotten, but for the live one. */
+const VERSIONS_MAX = 20;
+/** How many units are read together when a store is opened. */
+const PARALLEL = 32;
+
+export interface UserToolsOptions {
+  readonly store: UnitStore;
+  /** Where a person edits units by hand; `followEdits` takes up what changes there. */
+  readonly edits?: FileEditsOptions["store"];
+  readonly runner: UnitRunner;
+  /** Called with the first unit: most homes have none. */
+  readonly schemas: () => Promise<JsonSchemas>;
+  /** Whether Belljar itself has a tool of that name. */
+  readonly isBuiltin: (name: string) => boolean;
+  readonly listMax: number;
+  readonly report: (problem: string) => void;
+}
+
+/** Units in a store, and what callers have of them. Nothing of a unit's code runs outside a sandbox. */
+export class UserTools implements UnitLife, AsyncDisposable {
+  readonly #options: UserToolsOptions;
+  readonly #heads = new Map<string, UnitHead>();
+  readonly #statistics = new UnitStatistics();
+  readonly #live: LiveUnits;
+  #reading: Promise<unknown> = Promise.resolve();
+  #unwatch: () => void = () => undefined;
+  #edits: FileEdits | undefined;
+
+  private constructor(options: UserToolsOptions) {
+    this.#options = options;
+    const { runner, listMax, report } = options;
+    this.#live = new LiveUnits({ runner, statistics: this.#statistics, listMax, report });
+  }
+
+  /** Reads all live units. A change that another process makes afterwards is seen. */
+  static async open(options: UserToolsOptions): Promise<UserTools> {
+    const tools = new UserTools(options);
+    tools.#unwatch = options.store.onChange((changed) => {
+      tools.#reading = tools.#reading
+        .then(() => (changed ? tools.#reread(changed) : tools.#readAll()))
+        .catch((cause: unknown) => options.report(`Users' tools cannot be read again: ${String(cause)}`));
+    });
+    await tools.#readAll();
+    return tools;
+  }
+
+  /** From now on what a person edits by hand becomes versions. For a process that serves. */
+  followEdits(): void {
+    const { edits: store, report } = this.#options;
+    if (store) this.#edits ??= new FileEdits({ store, life: this, isKnown: (unit) => this.#heads.has(keyOf(unit)), report });
+  }
+
+  /** For the catalog. */
+  get source(): ToolSource {
+    return this.#live;
+  }
+
+  async list({ id }: Principal): Promise<readonly UnitInfo[]> {
+    const own = [...this.#heads.values()].filter(({ owner }) => owner === id).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const infos = await mapLimit(own, PARALLEL, (head) => this.#infoOf(head).catch(() => undefined));
+    return infos.filter((info) => info !== undefined);
+  }
+
+  async get(principal: Principal, name: string, number?: number): Promise<UnitDetail> {
+    const head = this.#find(principal, name);
+    const version = await this.#version(head, number ?? shownVersion(head));
+    return toDetail(head, version, this.#factsOf(head));
+  }
+
+  async add(principal: Principal, given: GivenUnit, signal: AbortSignal, { publish = false }: KeepOptions = {}): Promise<UnitInfo> {
+    if (publish) assertMayPublish(principal);
+    const told = await this.#read(principal, given, signal);
+    const name = given.name ?? told.tools[0]?.function ?? "";
+    const id = { owner: principal.id, name };
+    if (this.#heads.has(keyOf(id))) throw nameTaken(name);
+    const none: UnitHead = { ...id, revision: 0, versions: [], isDisabled: false, isShared: false };
+    return this.#keep(principal, none, told, { publish, signal }).catch((cause: unknown) => {
+      throw cause instanceof BelljarError && cause.code === "TOOL_CONFLICT" ? nameTaken(name, cause) : cause;
+    });
+  }
+
+  // eslint-disable-next-line max-params -- the contract's
+  async update(principal: Principal, given: NamedUnit, signal: AbortSignal, { publish = false }: KeepOptions = {}): Promise<UnitInfo> {
+    if (publish) assertMayPublish(principal);
+    const head = this.#find(principal, given.name);
+    return this.#keep(principal, head, await this.#read(principal, given, signal), { publish, signal });
+  }
+
+  async test(principal: Principal, name: string, signal: AbortSignal, { number, isClosed = false }: TestOptions = {}): Promise<Tested> {
+    const head = this.#find(principal, name);
+    const version = await this.#version(head, number ?? newestOf(head)?.number ?? 0);
+    const spec = isClosed ? closed(version.spec) : version.spec;
+    const tests = await this.#runTests(principal, { owner: head.owner, name, ...version, spec }, signal);
+    const isTested = tests.every(({ problem }) => problem === undefined);
+    const versions = head.versions.map((one) => (one.number === version.number ? { ...one, isTested } : one));
+    const changed = await this.#change({ ...head, versions });
+    return { unit: await this.#infoOf(changed), tests };
+  }
+
+  async publish(principal: Principal, name: string, signal: AbortSignal, number?: number): Promise<UnitInfo> {
+    assertMayPublish(principal);
+    const head = this.#find(principal, name);
+    const version = await this.#version(head, number ?? newestOf(head)?.number ?? 0);
+    await this.#assertTested(principal, name, version, signal);
+    this.#assertFree(head, version);
+    const versions = head.versions.map((one) => (one.number === version.number ? { ...one, isTested: true } : one));
+    return this.#infoOf(await this.#change({ ...head, versions, live: version.number, isDisabled: false }));
+  }
+
+  async rollback(principal: Principal, name: string, number: number): Promise<UnitInfo> {
+    assertMayPublish(principal);
+    const head = this.#find(principal, name);
+    const version = head.versions.find((one) => one.number === number);
+    if (!version?.isTested) throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number} that was live: see its versions`);
+    this.#assertFree(head, await this.#version(head, number));
+    return this.#infoOf(await this.#change({ ...head, live: number, isDisabled: false }));
+  }
+
+  async setDisabled(principal: Principal, name: string, isDisabled: boolean): Promise<UnitInfo> {
+    assertMayPublish(principal);
+    return this.#infoOf(await this.#change({ ...this.#find(principal, name), isDisabled }));
+  }
+
+  async share(principal: Principal, name: string, isShared: boolean): Promise<UnitInfo> {
+    const head = this.#find(principal, name);
+    const version = await this.#version(head, shownVersion(head));
+    if (isShared) assertMayShare(principal, version.spec);
+    return this.#infoOf(await this.#change({ ...head, isShared }));
+  }
+
+  async remove(principal: Principal, name: string): Promise<void> {
+    assertMayPublish(principal);
+    const head = this.#find(principal, name);
+    await this.#options.store.remove(head.owner, head.name, head.revision);
+    this.#forget(head);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#edits?.[Symbol.asyncDispose]();
+    this.#unwatch();
+    await this.#reading;
+    await this.#options.runner[Symbol.asyncDispose]();
+    await this.#options.store[Symbol.asyncDispose]();
+  }
+
+  #find({ id: owner }: Principal, name: string): UnitHead {
+    const head = this.#heads.get(keyOf({ owner, name }));
+    if (head) return head;
+    throw new BelljarError("TOOL_NOT_FOUND", `You have no tool "${name.slice(0, 100)}": list yours to see which there are`);
+  }
+
+  /** What callers may not publish is read all the same: it is a draft. */
+  async #read(principal: Principal, { name, spec }: GivenUnit, signal: AbortSignal): Promise<Pick<UnitVersion, "spec" | "tools">> {
+    if (spec.requirements && spec.requirements.length > 0)
+      throw new BelljarError("NOT_SUPPORTED", `Packages cannot be installed for tools yet (${spec.requirements.slice(0, 5).join(", ")})`);
+    const told = await this.#options.runner.read(principal, { owner: principal.id, name: name ?? "tool", spec }, signal);
+    return { spec, tools: toReadTools(told, await this.#rulesFor(principal, name)) };
+  }
+
+  async #rulesFor({ id: owner }: Principal, name: string | undefined): Promise<ToolRules> {
+    const { isBuiltin } = this.#options;
+    const schemas = await this.#options.schemas();
+    return {
+      schemas,
+      owner,
+      findTaken: (tool) => {
+        if (isBuiltin(tool)) return "a built-in tool";
+        const unit = this.#live.unitWith(owner, tool);
+        return unit === undefined || unit === name ? undefined : `another tool of yours, "${unit}" (update that one to change it)`;
+      },
+    };
+  }
+
+  /** Adds a version, which is live at once if it is to be published and its tests pass. One write keeps all of it, or nothing. */
+  // eslint-disable-next-line max-params -- the parts of one write
+  async #keep(
+    principal: Principal,
+    head: UnitHead,
+    told: Pick<UnitVersion, "spec" | "tools">,
+    { publish, signal }: { readonly publish: boolean; readonly signal: AbortSignal },
+  ): Promise<UnitInfo> {
+    const version: UnitVersion = { number: (newestOf(head)?.number ?? 0) + 1, ...told, createdAt: new Date() };
+    if (publish) await this.#assertTested(principal, head.name, version, signal);
+    const versions = [...head.versions, { number: version.number, createdAt: version.createdAt, isTested: publish }];
+    const kept = versions.filter(({ number }, index) => index >= versions.length - VERSIONS_MAX || number === head.live);
+    if (publish) this.#assertFree(head, version);
+    const changed = await this.#change({ ...head, versions: kept, ...(publish && { live: version.number, isDisabled: false }) }, version);
+    return toInfo(changed, publish ? version : await this.#version(changed, shownVersion(changed)), this.#factsOf(changed));
+  }
+
+  // eslint-disable-next-line max-params -- as `runTests`
+  async #assertTested(principal: Principal, name: string, version: UnitVersion, signal: AbortSignal): Promise<void> {
+    const failed = (await this.#runTests(principal, { owner: principal.id, name, ...version }, signal)).filter(
+      ({ problem }) => problem !== undefined,
+    );
+    if (failed.length === 0) return;
+    const lines = failed.map(({ tool, problem }) => `- ${tool}: ${problem}`);
+    throw new BelljarError("TOOL_TESTS_FAILED", [`"${name}" was not published, since tests of it fail:`, ...lines].join("\n"));
+  }
+
+  async #runTests(principal: Principal, unit: TestedUnit, signal: AbortSignal): Promise<readonly TestReport[]> {
+    const { runner, schemas } = this.#options;
+    return runTests({ runner, schemas: await schemas() }, principal, unit, signal);
+  }
+
+  /** Of two units that go live at once with a tool of one name, one process refuses the second; of two processes the earlier unit counts. */
+  #assertFree({ owner, name: unit }: UnitId, { tools }: UnitVersion): void {
+    const other = tools.flatMap(({ name }) => this.#live.unitWith(owner, name) ?? []).find((one) => one !== unit);
+    if (other !== undefined) throw new BelljarError("TOOL_NAME_TAKEN", `"${other}" has a tool of the same name: rename one of the two`);
+  }
+
+  async #version({ owner, name }: UnitId, number: number): Promise<UnitVersion> {
+    const version = await this.#options.store.version(owner, name, number);
+    if (version) return version;
+    throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number}: see its versions`);
+  }
+
+  async #infoOf(head: UnitHead): Promise<UnitInfo> {
+    return toInfo(head, await this.#version(head, shownVersion(head)), this.#factsOf(head));
+  }
+
+  #factsOf(unit: UnitId): UnitFacts {
+    const problem = this.#edits?.problemOf(unit);
+    return { counts: this.#statistics.of(unit), ...(problem && { problem }) };
+  }
+
+  async #change(changed: UnitHead, added?: UnitVersion): Promise<UnitHead> {
+    const head = { ...changed, revision: changed.revision + 1 };
+    await this.#write(head, added);
+    return head;
+  }
+
+  async #write(head: UnitHead, added?: UnitVersion): Promise<void> {
+    await this.#options.store.write(head, head.revision - 1, added);
+    await this.#take(head);
+  }
+
+  async #readAll(): Promise<void> {
+    const heads = await this.#options.store.heads();
+    const present = new Set(heads.map(keyOf));
+    for (const [key, head] of this.#heads) if (!present.has(key)) this.#forget(head);
+    await mapLimit(heads, PARALLEL, (head) => this.#take(head));
+  }
+
+  async #reread({ owner, name }: UnitId): Promise<void> {
+    const head = await this.#options.store.head(owner, name);
+    const known = this.#heads.get(keyOf({ owner, name }));
+    if (head) await this.#take(head);
+    else if (known) this.#forget(known);
+  }
+
+  /** What this process knows already is not read again. */
+  async #take(head: UnitHead): Promise<void> {
+    const known = this.#heads.get(keyOf(head));
+    if (known && known.revision >= head.revision) return;
+    this.#heads.set(keyOf(head), head);
+    const { live, isDisabled } = head;
+    const version = live === undefined || isDisabled ? undefined : await this.#options.store.version(head.owner, head.name, live);
+    const schemas = version && (await this.#options.schemas());
+    if (this.#heads.get(keyOf(head)) === head) this.#live.set(head, version && schemas && { unit: { head, version }, schemas });
+  }
+
+  #forget(head: UnitHead): void {
+    this.#heads.delete(keyOf(head));
+    this.#statistics.forget(head);
+    this.#live.set(head, undefined);
+  }
+}
+
+function closed({ network: _network, secrets: _secrets, ...spec }: UnitSpec): UnitSpec {
+  return spec;
+}
+
+function keyOf({ owner, name }: UnitId): string {
+  return JSON.stringify([owner, name]);
+}
+
+function nameTaken(name: string, cause?: unknown): BelljarError {
+  return new BelljarError("TOOL_NAME_TAKEN", `You have a tool "${name}" already: update it, or choose another name`, { cause });
+}

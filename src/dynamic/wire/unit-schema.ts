@@ -1,0 +1,67 @@
+import * as z from "zod";
+import { dateField } from "../../sandbox/wire/fields.ts";
+import { unitSpecSchema, versionHeadSchema } from "../store/stored-unit.ts";
+import { TOOL_LANGUAGES } from "../unit.ts";
+
+const jsonSchema = z.record(z.string(), z.unknown());
+const count = z.number().int().nonnegative();
+
+const unitFields = {
+  name: z.string().min(1).describe("What its owner calls it"),
+  version: z.number().int().positive().describe("That callers have. Of one that was never live the newest"),
+  newest: z.number().int().positive(),
+  state: z.enum(["draft", "tested", "live", "disabled"]).describe("tested: its newest version was never live, and its tests have passed"),
+  language: z.enum(TOOL_LANGUAGES),
+  isShared: z.boolean().describe("Every caller has its tools"),
+  createdAt: dateField.describe("Of the version"),
+  tools: z
+    .array(
+      z.object({
+        name: z.string().describe("As callers see it"),
+        title: z.string().optional(),
+        description: z.string(),
+        inputSchema: jsonSchema,
+        outputSchema: jsonSchema.optional(),
+      }),
+    )
+    .readonly()
+    .describe("Of the version"),
+  schema_error: z
+    .object({ line: z.number().int().positive().optional(), message: z.string() })
+    .optional()
+    .describe("Why what its owner has changed in its files is no version"),
+  stats: z
+    .object({ calls: count, errors: count, averageMs: z.number().nonnegative(), lastCalledAt: dateField.optional() })
+    .describe("Of the calls that this server has served since it started"),
+} as const;
+
+/** A unit of tools as every answer shows it. */
+export const unitSchema = z.object(unitFields);
+export type UnitInfo = Readonly<z.output<typeof unitSchema>>;
+
+export const unitsSchema = z.object({ tools: z.array(unitSchema).readonly() });
+
+const { name: _name, language: _language, ...specFields } = unitSpecSchema.shape;
+
+/** With what its owner wrote, and how its calls went. */
+export const unitDetailSchema = z.object({
+  ...unitFields,
+  ...specFields,
+  versions: z.array(versionHeadSchema).readonly().describe("Oldest first"),
+  lastErrors: z
+    .array(z.object({ at: dateField, message: z.string() }))
+    .readonly()
+    .describe("Newest first"),
+});
+export type UnitDetail = Readonly<z.output<typeof unitDetailSchema>>;
+
+/** What a caller gives. */
+export const givenUnitSchema = unitSpecSchema.extend({
+  publish: z.boolean().optional().describe("Have it go live at once, if its tests pass. Default false: it is a draft"),
+});
+
+export const testedSchema = z.object({
+  unit: unitSchema,
+  tests: z.array(z.object({ tool: z.string(), problem: z.string().optional().describe("Absent: it has passed") })).readonly(),
+});
+export type Tested = Readonly<z.output<typeof testedSchema>>;

@@ -1,0 +1,102 @@
+import type { Readable } from "node:stream";
+import * as z from "zod";
+import { BelljarError } from "../../errors.ts";
+import { noUserTools, type UnitLife } from "../../dynamic/unit-life.ts";
+import type { Principal } from "../../sandbox/sandbox.ts";
+import { changes } from "../auth/access.ts";
+import type { Asked, Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
+
+/** As `../../dynamic/store/stored-unit.ts` bounds code. */
+const CODE_BYTES_MAX = 1_048_576;
+const ACCESS = changes("toolset:tools");
+
+/** 0: done, 1: it is there already, or is not there, 2: it cannot be. */
+type Result = 0 | 1 | 2;
+
+const query = z.object({ mcp_tool_name: z.string().min(1).max(100) });
+const removed = z.object({ result: z.union([z.literal(0), z.literal(1), z.literal(2)]), error: z.string() });
+const added = removed.extend({ transport: z.enum(["sse", "streamable-http"]), mcp_box_url: z.string() });
+
+export interface McpBoxOptions {
+  readonly userTools?: (() => Promise<UnitLife>) | undefined;
+  readonly legacySse: boolean;
+}
+
+/** Tools as MCP Box adds and removes them: the query's name is the unit's, and every answer of a caller who may ask is a 200. */
+export function mcpBoxRoutes({ userTools = noUserTools, legacySse }: McpBoxOptions): readonly Route[] {
+  const paths = (name: string): readonly string[] => [`/${name}`, `/${name}/`];
+  const add = (path: string): Route =>
+    defineRoute({
+      method: "POST",
+      path,
+      access: ACCESS,
+      summary:
+        "Adds a Python tool, which goes live at once, as MCP Box does. `result` is 0; 1 if there is one of the name; 2 if it cannot be",
+      query,
+      takes: { types: ["text/plain"], limitBytes: CODE_BYTES_MAX },
+      answers: { 200: added },
+      handle: async (asked) => ({ ...(await addTool(await userTools(), asked)), ...serverOf(asked.origin, legacySse) }),
+    });
+  const remove = (path: string): Route =>
+    defineRoute({
+      method: "POST",
+      path,
+      access: ACCESS,
+      summary: "Removes a tool as MCP Box does, by its own name or by that of its only function. `result` is 1 if there is none",
+      query,
+      answers: { 200: removed },
+      handle: async ({ caller, query: { mcp_tool_name: name } }) => outcome(async () => removeTool(await userTools(), caller, name)),
+    });
+  return [...paths("add_mcp_tool").map(add), ...paths("remove_mcp_tool").map(remove)];
+}
+
+type AddRequest = Asked<unknown, z.output<typeof query>>;
+
+function addTool(life: UnitLife, { caller, query: { mcp_tool_name: name }, body, signal }: AddRequest) {
+  return outcome(async () => {
+    // As it comes: no schema describes what is no JSON.
+    const code = await readText(body as Readable);
+    await life.add(caller, { name, spec: { language: "python", code } }, signal, { publish: true });
+  });
+}
+
+/** With several functions only the unit's name removes it. */
+async function removeTool(life: UnitLife, caller: Principal, name: string): Promise<void> {
+  const units = await life.list(caller);
+  const unit =
+    units.find((one) => one.name === name) ?? units.find(({ tools: [tool, ...more] }) => tool?.name === name && more.length === 0);
+  if (!unit) throw new BelljarError("TOOL_NOT_FOUND", `There is no tool "${name}"`);
+  await life.remove(caller, unit.name);
+}
+
+async function outcome(work: () => Promise<void>): Promise<z.output<typeof removed>> {
+  try {
+    await work();
+    return { result: 0, error: "" };
+  } catch (cause) {
+    // What the server does wrong is no answer of this API's, and whoever may not ask is refused as everywhere.
+    if (!(cause instanceof BelljarError) || cause.code === "INTERNAL" || cause.code === "FORBIDDEN") throw cause;
+    return { result: resultOf(cause), error: cause.message };
+  }
+}
+
+function resultOf({ code }: BelljarError): Result {
+  return code === "TOOL_NAME_TAKEN" || code === "TOOL_NOT_FOUND" ? 1 : 2;
+}
+
+/** Throws `TOOL_INVALID` for what is no UTF-8. */
+async function readText(body: Readable): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(part as Buffer);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts));
+  } catch (cause) {
+    throw new BelljarError("TOOL_INVALID", "The code is no UTF-8", { cause });
+  }
+}
+
+function serverOf(origin: string, legacySse: boolean): Pick<z.output<typeof added>, "transport" | "mcp_box_url"> {
+  const transport = legacySse ? "sse" : "streamable-http";
+  return { transport, mcp_box_url: new URL(legacySse ? "/sse" : "/mcp", origin).href };
+}

@@ -1,0 +1,153 @@
+import * as z from "zod";
+import { noUserTools, type UnitLife } from "../../dynamic/unit-life.ts";
+import { givenUnitSchema, testedSchema, unitDetailSchema, unitSchema, unitsSchema } from "../../dynamic/wire/unit-schema.ts";
+import { changes, reads } from "../auth/access.ts";
+import type { Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
+
+const READS = reads("toolset:tools");
+const CHANGES = changes("toolset:tools");
+
+const params = z.object({ name: z.string().min(1).max(200) });
+const version = z.coerce.number().int().positive().optional();
+const versionParams = params.extend({ version: z.coerce.number().int().positive() });
+const path = "/v1/tools/:name";
+/** Code, and what belongs to it. */
+const takes = { limitBytes: 4 * 1_048_576 };
+
+const { name: _name, ...updateFields } = givenUnitSchema.shape;
+
+/** The caller's own tools. What they give callers is for who may publish, whichever route asks for it. */
+export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/v1/tools",
+      access: READS,
+      summary: "The caller's own tools",
+      answers: { 200: unitsSchema },
+      handle: async ({ caller }) => ({ tools: await (await life()).list(caller) }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/v1/tools",
+      access: CHANGES,
+      summary: "Keeps code as a new tool, a draft. Its schemas are read in a sandbox; what cannot be read is refused and not kept",
+      body: givenUnitSchema,
+      takes,
+      answers: { 201: unitSchema },
+      handle: async ({ caller, body: { name, publish = false, ...spec }, signal }) =>
+        (await life()).add(caller, { name, spec }, signal, { publish }),
+    }),
+    defineRoute({
+      method: "GET",
+      path,
+      access: READS,
+      summary: "All about a tool, with its code: of the version that callers have, or of another one",
+      params,
+      query: z.object({ version }),
+      answers: { 200: unitDetailSchema },
+      handle: async ({ caller, params: { name }, query }) => (await life()).get(caller, name, query.version),
+    }),
+    defineRoute({
+      method: "PUT",
+      path,
+      access: CHANGES,
+      summary: "Keeps code as the newest version of a tool. Callers have the one before until it is published",
+      params,
+      body: z.strictObject(updateFields),
+      takes,
+      answers: { 200: unitSchema },
+      handle: async ({ caller, params: { name }, body: { publish = false, ...spec }, signal }) =>
+        (await life()).update(caller, { name, spec }, signal, { publish }),
+    }),
+    defineRoute({
+      method: "PATCH",
+      path,
+      access: CHANGES,
+      summary: "Switches a tool on or off, and shares it with every caller or with nobody",
+      params,
+      body: z.strictObject({ isDisabled: z.boolean().optional(), isShared: z.boolean().optional() }),
+      answers: { 200: unitSchema },
+      handle: async ({ caller, params: { name }, body: { isDisabled, isShared } }) => {
+        const tools = await life();
+        if (isDisabled !== undefined) await tools.setDisabled(caller, name, isDisabled);
+        return isShared === undefined ? tools.get(caller, name) : tools.share(caller, name, isShared);
+      },
+    }),
+    defineRoute({
+      method: "DELETE",
+      path,
+      access: CHANGES,
+      summary: "Removes a tool with all its versions",
+      params,
+      answers: { 204: null },
+      handle: async ({ caller, params: { name } }) => (await life()).remove(caller, name),
+    }),
+    ...versionRoutes(life),
+  ];
+}
+
+function versionRoutes(life: () => Promise<UnitLife>): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path: `${path}/versions`,
+      access: READS,
+      summary: "The versions of a tool, oldest first",
+      params,
+      answers: { 200: unitDetailSchema.pick({ versions: true }) },
+      handle: async ({ caller, params: { name } }) => ({ versions: (await (await life()).get(caller, name)).versions }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: `${path}/versions/:version/rollback`,
+      access: CHANGES,
+      summary: "Gives callers an earlier version again",
+      params: versionParams,
+      answers: { 200: unitSchema },
+      handle: async ({ caller, params: { name, version: number } }) => (await life()).rollback(caller, name, number),
+    }),
+    defineRoute({
+      method: "GET",
+      path: `${path}/tests`,
+      access: READS,
+      summary: "The tests of a tool",
+      params,
+      answers: { 200: unitDetailSchema.pick({ tests: true }) },
+      handle: async ({ caller, params: { name } }) => ({ tests: (await (await life()).get(caller, name)).tests ?? [] }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: `${path}/test`,
+      access: CHANGES,
+      summary: "Runs the tests of the newest version of a tool, or of another one",
+      params,
+      query: z.object({ version }),
+      answers: { 200: testedSchema },
+      handle: async ({ caller, params: { name }, query, signal }) => (await life()).test(caller, name, signal, { number: query.version }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: `${path}/publish`,
+      access: CHANGES,
+      summary: "Gives callers the newest version of a tool, or another one, if its tests pass",
+      params,
+      query: z.object({ version }),
+      answers: { 200: unitSchema },
+      handle: async ({ caller, params: { name }, query, signal }) => (await life()).publish(caller, name, signal, query.version),
+    }),
+    defineRoute({
+      method: "GET",
+      path: `${path}/calls`,
+      access: READS,
+      summary: "How often a tool was called on this server, and what went wrong last",
+      params,
+      answers: { 200: unitDetailSchema.pick({ stats: true, lastErrors: true }) },
+      handle: async ({ caller, params: { name } }) => {
+        const { stats, lastErrors } = await (await life()).get(caller, name);
+        return { stats, lastErrors };
+      },
+    }),
+  ];
+}

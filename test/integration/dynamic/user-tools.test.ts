@@ -1,0 +1,187 @@
+import { setTimeout } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { BelljarError } from "../../../src/errors.ts";
+import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
+import { listed } from "../../support/listed.ts";
+import { openToolsLab, textOf, type ToolsLab } from "../../support/tools-lab.ts";
+
+let lab: ToolsLab;
+beforeAll(async () => void (lab = await openToolsLab()), 120_000);
+afterAll(() => lab[Symbol.asyncDispose](), 60_000);
+const signal = AbortSignal.timeout(600_000);
+const OTHER: Principal = { id: "other", name: "other" };
+
+const script = (answer: string): string => `#!/bin/bash
+# ---
+# { "description": "Says something", "parameters": { "whom": { "type": "string", "default": "you" } } }
+# ---
+echo "${answer} $WHOM"
+`;
+const javascript = (answer: string): string => `export default defineTool({
+  description: "Says something",
+  input: { type: "object", properties: { whom: { type: "string" } } },
+  run: ({ whom = "you" }) => ${JSON.stringify(answer)} + " " + whom,
+});`;
+
+it("keeps a tool as a draft until it is published, and then calls it in a sandbox", async () => {
+  const drafted = await lab.tools.add(LOCAL, { name: "hello", spec: { language: "javascript", code: javascript("hello") } }, signal);
+  expect(drafted).toMatchObject({ name: "hello", version: 1, state: "draft", tools: [{ name: "hello", description: "Says something" }] });
+  expect(lab.names()).not.toContain("hello");
+  await expect(lab.call("hello")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await lab.tools.publish(LOCAL, "hello", signal);
+  expect(lab.names()).toContain("hello");
+  expect(textOf(await lab.call("hello", { whom: "Ada" }))).toBe("hello Ada");
+});
+
+it("calls a shell script with its arguments as variables", async () => {
+  await lab.add(script("good day"), { name: "greet", language: "shell" });
+  expect(textOf(await lab.call("greet", { whom: "$(id); `id`" }))).toBe("good day $(id); `id`");
+});
+
+it("gives callers another version when it is published, and the earlier one again", async () => {
+  await lab.add(javascript("one"), { name: "versions", language: "javascript" });
+  await lab.tools.update(LOCAL, { name: "versions", spec: { language: "javascript", code: javascript("two") } }, signal);
+  expect(textOf(await lab.call("versions"))).toBe("one you");
+  expect(await lab.tools.publish(LOCAL, "versions", signal)).toMatchObject({ version: 2, newest: 2, state: "live" });
+  expect(textOf(await lab.call("versions"))).toBe("two you");
+  expect(await lab.tools.rollback(LOCAL, "versions", 1)).toMatchObject({ version: 1, newest: 2 });
+  expect(textOf(await lab.call("versions"))).toBe("one you");
+  await expect(lab.tools.rollback(LOCAL, "versions", 3)).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+});
+
+it("keeps what fails its tests from callers, and says what it answered", async () => {
+  const tests = [{ arguments: { whom: "Ada" }, expect: { text: "bye Ada" } }];
+  const given = { name: "tested", spec: { language: "javascript", code: javascript("hello"), tests } } as const;
+  await expect(lab.tools.add(LOCAL, given, signal, { publish: true })).rejects.toMatchObject({
+    code: "TOOL_TESTS_FAILED",
+    message: expect.stringContaining('it answered "hello Ada", not "bye Ada"'),
+  });
+  await expect(lab.tools.get(LOCAL, "tested")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await lab.tools.add(LOCAL, given, signal);
+  await expect(lab.tools.publish(LOCAL, "tested", signal)).rejects.toMatchObject({ code: "TOOL_TESTS_FAILED" });
+  expect(lab.names()).not.toContain("tested");
+  expect(await lab.tools.get(LOCAL, "tested")).toMatchObject({ state: "draft" });
+});
+
+it("disables, enables and removes", async () => {
+  await lab.add(javascript("here"), { name: "switched", language: "javascript" });
+  expect(await lab.tools.setDisabled(LOCAL, "switched", true)).toMatchObject({ state: "disabled" });
+  expect(lab.names()).not.toContain("switched");
+  await lab.tools.setDisabled(LOCAL, "switched", false);
+  expect(textOf(await lab.call("switched"))).toBe("here you");
+  await lab.tools.remove(LOCAL, "switched");
+  expect(lab.names()).not.toContain("switched");
+  await expect(lab.call("switched")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+});
+
+it("tells nobody of another owner's tools, until they are shared", async () => {
+  await lab.add(javascript("mine"), { name: "mine", language: "javascript" });
+  expect(lab.names(OTHER)).toEqual([]);
+  await expect(lab.call("mine", {}, { principal: OTHER })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await expect(lab.tools.get(OTHER, "mine")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await lab.tools.share(LOCAL, "mine", true);
+  expect(lab.names(OTHER)).toEqual(["mine"]);
+  expect(textOf(await lab.call("mine", {}, { principal: OTHER }))).toBe("mine you");
+  await expect(lab.tools.remove(OTHER, "mine")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await lab.tools.share(LOCAL, "mine", false);
+  expect(lab.names(OTHER)).toEqual([]);
+});
+
+it.each([
+  ["of a built-in tool", "read_file", { code: "TOOL_NAME_TAKEN", message: expect.stringContaining("a built-in tool") }],
+  ["that is kept for Belljar", "git_mine", { code: "TOOL_NAME_TAKEN" }],
+])("refuses a name %s", async (_what, name, error) => {
+  await expect(lab.add(javascript("x"), { name, language: "javascript" })).rejects.toMatchObject(error);
+  await expect(lab.tools.get(LOCAL, name)).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+});
+
+it("refuses a second unit of a name, and a tool of a name that another unit has", async () => {
+  await lab.add(javascript("x"), { name: "twice", language: "javascript" });
+  await expect(lab.add(javascript("y"), { name: "twice", language: "javascript" })).rejects.toMatchObject({ code: "TOOL_NAME_TAKEN" });
+  const named = javascript("y").replace("{", '{ name: "twice",');
+  await expect(lab.add(named, { name: "other", language: "javascript" })).rejects.toMatchObject({
+    code: "TOOL_NAME_TAKEN",
+    message: expect.stringContaining('"twice"'),
+  });
+});
+
+it("lets one of two that add a name at the same moment have it, also of two processes", async () => {
+  const another = await lab.another();
+  const adding = [lab, another, lab, another].map((one, index) =>
+    one.add(javascript(String(index)), { name: "raced", language: "javascript" }),
+  );
+  const outcomes = await Promise.allSettled(adding);
+  const codes = outcomes.map((one) => (one.status === "rejected" ? (one.reason as BelljarError).code : "done"));
+  expect(codes.toSorted()).toEqual(["TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "done"]);
+});
+
+it("has what another process of the home has published", async () => {
+  const another = await lab.another();
+  const seen = new Promise<void>((resolve) => {
+    another.catalog.onChange(() => another.names().includes("seen") && resolve());
+  });
+  await lab.add(javascript("seen"), { name: "seen", language: "javascript" });
+  await seen;
+  expect(textOf(await another.call("seen"))).toBe("seen you");
+});
+
+it("runs each call in a fresh sandbox that is in nobody's list", async () => {
+  const code = `import { existsSync, writeFileSync } from "node:fs";
+export default defineTool({ description: "", run: () => { const was = existsSync("left"); writeFileSync("left", ""); return String(was); } });`;
+  await lab.add(code, { name: "leaves", language: "javascript" });
+  expect([textOf(await lab.call("leaves")), textOf(await lab.call("leaves"))]).toEqual(["false", "false"]);
+  const slow = `export default defineTool({ description: "", run: () => new Promise((resolve) => setTimeout(resolve, 60000)) });`;
+  await lab.add(slow, { name: "slow", language: "javascript", timeoutMs: 3_000 });
+  const calling = lab.call("slow");
+  await setTimeout(500);
+  expect(await listed(lab.sandboxes, LOCAL)).toEqual([]);
+  expect(textOf(await calling)).toContain("EXEC_TIMEOUT: The code did not answer within 3000 ms");
+});
+
+it("uses a session's sandbox again for the same client alone", async () => {
+  const code = `import { existsSync, writeFileSync } from "node:fs";
+export default defineTool({ description: "", run: () => { const was = existsSync("left"); writeFileSync("left", ""); return String(was); } });`;
+  await lab.add(code, { name: "stays", language: "javascript", reuse: "session" });
+  const client = (id: string) => ({ client: { id, ask: () => Promise.reject(new Error("nobody is asked")) } });
+  const answers = [];
+  for (const one of ["a", "a", "b"]) answers.push(textOf(await lab.call("stays", {}, client(one))));
+  answers.push(textOf(await lab.call("stays", {}, { ...client("a"), principal: OTHER }).catch(() => ({ value: "", content: [] }))));
+  expect(answers).toEqual(["false", "true", "false", ""]);
+});
+
+it("refuses code that cannot be read, with the line, and keeps nothing", async () => {
+  await expect(lab.add("export default {", { name: "broken", language: "javascript" })).rejects.toMatchObject({
+    code: "TOOL_INVALID",
+    message: expect.stringContaining("broken, line 1"),
+  });
+  await expect(lab.add("process.exit(3)", { name: "broken", language: "javascript" })).rejects.toMatchObject({ code: "TOOL_INVALID" });
+  await expect(lab.tools.get(LOCAL, "broken")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+});
+
+it("tells an error of the code with its name and line, and remembers it", async () => {
+  const code = `export default defineTool({\n  description: "",\n  run() {\n    throw new RangeError("too far");\n  },\n});`;
+  await lab.add(code, { name: "fails", language: "javascript" });
+  const result = await lab.call("fails");
+  expect(result.isError).toBe(true);
+  expect(textOf(result)).toMatch(/^RangeError: too far[^]*fails\.js:4/);
+  const { stats, lastErrors } = await lab.tools.get(LOCAL, "fails");
+  expect([stats.calls, stats.errors, lastErrors[0]?.message]).toEqual([1, 1, expect.stringContaining("RangeError: too far")]);
+});
+
+it("needs the right to publish and to share for a caller with a token", async () => {
+  const drafter: Principal = { id: "drafter", name: "drafter", grants: {} };
+  const given = { name: "granted", spec: { language: "javascript", code: javascript("x") } } as const;
+  await expect(lab.tools.add(drafter, given, signal, { publish: true })).rejects.toMatchObject({ code: "FORBIDDEN" });
+  expect(await lab.tools.add(drafter, given, signal)).toMatchObject({ state: "draft" });
+  await expect(lab.tools.publish(drafter, "granted", signal)).rejects.toMatchObject({ code: "FORBIDDEN" });
+  const publisher: Principal = { ...drafter, grants: { publishesTools: true } };
+  expect(await lab.tools.publish(publisher, "granted", signal)).toMatchObject({ state: "live" });
+  const refusals = [
+    () => lab.tools.share(publisher, "granted", true),
+    () => lab.tools.rollback(drafter, "granted", 1),
+    () => lab.tools.setDisabled(drafter, "granted", true),
+    () => lab.tools.remove(drafter, "granted"),
+  ];
+  for (const refused of refusals) await expect(refused()).rejects.toMatchObject({ code: "FORBIDDEN" });
+  expect(await lab.tools.share({ ...drafter, grants: { sharesTools: true } }, "granted", true)).toMatchObject({ isShared: true });
+});

@@ -1,0 +1,151 @@
+import { existsSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { ClientAnswer } from "../../src/catalog/question.ts";
+import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
+import { listed } from "../support/listed.ts";
+import { openSecretLab } from "../support/secret-lab.ts";
+import { openTestUserTools } from "../support/test-user-tools.ts";
+import { openToolsLab, textOf } from "../support/tools-lab.ts";
+import { outside } from "./support/outside.ts";
+import { verifies } from "./verifies.ts";
+
+const OTHER: Principal = { id: "other", name: "other" };
+const signal = AbortSignal.timeout(600_000);
+
+verifies(
+  "tools-stay-inside",
+  async () => {
+    await using lab = await openToolsLab();
+    const mark = join(lab.path, "ran-on-the-host");
+    const write = `open(${JSON.stringify(mark)}, "w").close()`;
+    const attack = `try:\n    ${write}\nexcept OSError:\n    pass\n`;
+    await outside(["python3", "-c", attack]);
+    expect(existsSync(mark), "the attack works on the host").toBe(true);
+    await rm(mark);
+    const tests = [{ arguments: {}, expect: { text: "done" } }];
+    const body = attack.replaceAll(/^/gm, "    ");
+    await lab.add(`${attack}\n@mcp.tool\ndef attack() -> str:\n${body}\n    return "done"\n`, { tests });
+    expect(textOf(await lab.call("attack"))).toBe("done");
+    await lab.another();
+    expect(existsSync(mark)).toBe(false);
+  },
+  120_000,
+);
+
+const WAIT = `
+import time
+
+@mcp.tool
+async def wait(seconds: int, ctx: Context) -> str:
+    await ctx.report_progress(1)
+    time.sleep(seconds)
+    return "waited"
+`;
+
+function signalled(): readonly [Promise<void>, () => void] {
+  let tell = (): void => undefined;
+  const told = new Promise<void>((resolve) => (tell = resolve));
+  return [told, () => tell()];
+}
+
+verifies(
+  "tools-apart",
+  async () => {
+    await using lab = await openToolsLab();
+    await lab.add(WAIT);
+    expect(lab.names(OTHER)).toEqual([]);
+    await expect(lab.call("wait", { seconds: 0 }, { principal: OTHER })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+    await lab.tools.share(LOCAL, "wait", true);
+    const folder = join(lab.path, "sandboxes");
+    const before = await readdir(folder);
+    const [running, started] = signalled();
+    const calling = lab.call("wait", { seconds: 5 }, { principal: OTHER, progress: started });
+    await running;
+    const [id = ""] = (await readdir(folder)).filter((name) => !before.includes(name) && /^[a-z0-9]{20}$/.test(name));
+    expect(id).not.toBe("");
+    for (const principal of [OTHER, LOCAL]) {
+      expect(await listed(lab.sandboxes, principal)).toEqual([]);
+      for (const text of [id, id.slice(0, 8)])
+        for (const look of [() => lab.sandboxes.get(principal, text), () => lab.sandboxes.info(principal, text)])
+          await expect(look()).rejects.toMatchObject({ code: "SANDBOX_NOT_FOUND" });
+    }
+    expect(textOf(await calling)).toBe("waited");
+    const own = await lab.sandboxes.create(OTHER, {}, signal);
+    expect((await lab.sandboxes.get(OTHER, own.id)).id, "a sandbox that is not hidden is found").toBe(own.id);
+    await own.kill();
+  },
+  120_000,
+);
+
+const ASK = `
+import os, urllib.request
+
+@mcp.tool
+def ask(url: str) -> str:
+    request = urllib.request.Request(url, headers={"Authorization": os.environ["API_KEY"]})
+    return urllib.request.urlopen(request).read().decode()
+`;
+
+verifies(
+  "tools-have-their-owners-secrets",
+  async () => {
+    await using lab = await openSecretLab();
+    await lab.store.set(LOCAL.id, "api", "value-of-the-owner");
+    await lab.store.set(OTHER.id, "api", "value-of-the-caller");
+    const origin = await lab.https("api.secret.test", (_request, response) => void response.end("answered"));
+    const spec = {
+      language: "python",
+      code: ASK,
+      network: { allow: [origin.authority] },
+      secrets: { API_KEY: { secret: "api", hosts: [origin.authority] } },
+    } as const;
+    await using tools = await openTestUserTools({ path: lab.home, sandboxes: lab.sandboxes });
+    await tools.add(LOCAL, { spec }, signal, { publish: true });
+    await tools.share(LOCAL, "ask", true);
+    const call = async (principal: Principal) =>
+      tools.source
+        .find({ principal }, "ask")
+        ?.run({ principal, signal, progress: () => undefined, log: () => undefined } as never, { url: origin.url });
+    expect((await call(OTHER))?.value).toBe("answered");
+    await tools.add(OTHER, { spec }, signal, { publish: true });
+    expect((await call(OTHER))?.value).toBe("answered");
+    const sent = origin.requests.map(({ headers }) => headers.authorization);
+    expect(sent, "the caller's own tool has the caller's").toEqual(["value-of-the-owner", "value-of-the-caller"]);
+  },
+  120_000,
+);
+
+verifies(
+  "agents-ask-for-tools",
+  async () => {
+    await using lab = await openToolsLab();
+    const asked: string[] = [];
+    const client = (answer: ClientAnswer) => ({
+      client: { id: "agent", ask: async ({ message }: { message: string }) => (asked.push(message), answer) },
+    });
+    const code = '@mcp.tool\ndef agents() -> str:\n    import os\n    return os.environ.get("KEY", "no key")\n';
+    const drafted = { language: "python", code, network: "all", tests: [{ arguments: {}, expect: { text: "no key" } }] };
+    expect((await lab.call("tool_draft", drafted)).structured).toMatchObject({ name: "agents", state: "draft" });
+    expect((await lab.call("tool_test", { name: "agents" })).structured).toMatchObject({ passed: true });
+    expect(lab.names()).toEqual([]);
+    expect(textOf(await lab.call("tool_publish", { name: "agents" }))).toContain("PERSON_UNREACHABLE");
+    for (const answer of [{ action: "decline" }, { action: "cancel" }, { action: "accept", content: { publish: false } }] as const)
+      expect(textOf(await lab.call("tool_publish", { name: "agents" }, client(answer)))).toContain("FORBIDDEN: The person does not want");
+    expect(lab.names()).toEqual([]);
+    expect(asked[0]).toMatch(/"agents" \(version 1, python\)[^]*Network: all[^]*Secrets: none[^]*Its code:\n@mcp\.tool/);
+    const closed = { ...drafted, name: "agents", network: "none" };
+    await lab.call("tool_draft", closed);
+    await lab.call("tool_publish", { name: "agents" }, client({ action: "accept", content: { publish: true } }));
+    expect(lab.names(), "a person who agrees").toEqual(["agents"]);
+    await lab.call("tool_draft", { ...closed, code: code.replace("no key", "none") });
+    await lab.call("tool_publish", { name: "agents" }, client({ action: "decline" }));
+    expect(asked.at(-1)).toMatch(/What changes of its code:[^]*-.*"no key"[^]*\+.*"none"/);
+    const token: Principal = { ...LOCAL, grants: {} };
+    await expect(lab.tools.publish(token, "agents", signal)).rejects.toMatchObject({ code: "FORBIDDEN" });
+    await expect(lab.tools.share(token, "agents", true)).rejects.toMatchObject({ code: "FORBIDDEN" });
+    expect(await lab.tools.share({ ...token, grants: { sharesTools: true } }, "agents", true)).toMatchObject({ isShared: true });
+  },
+  120_000,
+);
