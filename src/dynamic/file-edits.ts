@@ -5,13 +5,14 @@ import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
 import type { EditableStore, EditProblem, UnitEdit, UnitId } from "./store/unit-store.ts";
 import type { UnitLife } from "./unit-life.ts";
 
-type Edits = Pick<EditableStore, "edits" | "edited" | "onEdit">;
+/** Where a person changes units by hand. */
+export type Edits = Pick<EditableStore, "edits" | "edited" | "onEdit">;
 
 /** Time for an edit to be read, tested and published. */
 const EDIT_MS = 300_000;
 
 export interface FileEditsOptions {
-  readonly store: Edits;
+  readonly places: readonly Edits[];
   readonly life: UnitLife;
   readonly isKnown: (unit: UnitId) => boolean;
   readonly report: (problem: string) => void;
@@ -26,12 +27,12 @@ export class FileEdits implements AsyncDisposable {
   readonly #turns = new TurnsByKey();
   readonly #problems = new Map<string, Omit<EditProblem, "file">>();
   readonly #closing = new AbortController();
-  readonly #unwatch: () => void;
+  readonly #unwatch: readonly (() => void)[];
 
   constructor(options: FileEditsOptions) {
     this.#options = options;
-    this.#unwatch = options.store.onEdit((unit) => void (unit ? this.#takeUp(unit) : this.#takeUpAll()));
-    void this.#takeUpAll();
+    this.#unwatch = options.places.map((place) => place.onEdit((unit) => void (unit ? this.#takeUp(place, unit) : this.#takeUpAll(place))));
+    for (const place of options.places) void this.#takeUpAll(place);
   }
 
   /** Why the files of a unit are no version of it. */
@@ -40,23 +41,23 @@ export class FileEdits implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#unwatch();
+    for (const stop of this.#unwatch) stop();
     this.#closing.abort();
     await this.#turns.idle();
   }
 
-  async #takeUpAll(): Promise<void> {
-    const units = await this.#options.store.edits().catch((cause: unknown) => {
+  async #takeUpAll(place: Edits): Promise<void> {
+    const units = await place.edits().catch((cause: unknown) => {
       this.#options.report(`The files of tools cannot be looked at: ${String(cause)}`);
       return [];
     });
-    await Promise.all(units.map((unit) => this.#takeUp(unit)));
+    await Promise.all(units.map((unit) => this.#takeUp(place, unit)));
   }
 
-  #takeUp(unit: UnitId): Promise<void> {
+  #takeUp(place: Edits, unit: UnitId): Promise<void> {
     return this.#turns.run(keyOf(unit), async () => {
       try {
-        const edit = await this.#options.store.edited(unit.owner, unit.name);
+        const edit = await place.edited(unit.owner, unit.name);
         if (edit?.kind === "invalid") this.#refuse(unit, edit.problem);
         else if (!edit || (await this.#apply(unit, edit))) this.#problems.delete(keyOf(unit));
       } catch (cause) {

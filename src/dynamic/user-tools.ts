@@ -2,13 +2,15 @@ import { mapLimit } from "../async/map-limit.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import type { ToolSource } from "../catalog/tool-source.ts";
 import { BelljarError } from "../errors.ts";
-import type { Principal } from "../sandbox/sandbox.ts";
-import { FileEdits, type FileEditsOptions } from "./file-edits.ts";
+import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
+import { type Edits, FileEdits } from "./file-edits.ts";
+import { folderEdits } from "./folder-edits.ts";
 import { LiveUnits } from "./live-units.ts";
 import { assertMayPublish, assertMayShare } from "./rights.ts";
 import { type ToolRules, toReadTools } from "./read-tools.ts";
 import { runTests, type TestedUnit, type TestReport } from "./run-tests.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
+import type { FolderOfTools } from "./store/folder-of-tools.ts";
 import type { UnitId, UnitStore } from "./store/unit-store.ts";
 import { newestOf, shownVersion, toDetail, toInfo, type UnitFacts } from "./unit-info.ts";
 import type { GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife } from "./unit-life.ts";
@@ -24,7 +26,9 @@ const PARALLEL = 32;
 export interface UserToolsOptions {
   readonly store: UnitStore;
   /** Where a person edits units by hand; `followEdits` takes up what changes there. */
-  readonly edits?: FileEditsOptions["store"];
+  readonly edits?: Edits;
+  /** A folder of the local user's with tools, which is only read. */
+  readonly folder?: FolderOfTools;
   readonly runner: UnitRunner;
   /** Called with the first unit: most homes have none. */
   readonly schemas: () => Promise<JsonSchemas>;
@@ -64,8 +68,15 @@ export class UserTools implements UnitLife, AsyncDisposable {
 
   /** From now on what a person edits by hand becomes versions. For a process that serves. */
   followEdits(): void {
-    const { edits: store, report } = this.#options;
-    if (store) this.#edits ??= new FileEdits({ store, life: this, isKnown: (unit) => this.#heads.has(keyOf(unit)), report });
+    const { edits, folder, report } = this.#options;
+    const newestSpec = (name: string) => this.#newestSpec(name);
+    const places = [...(edits ? [edits] : []), ...(folder ? [folderEdits({ folder, owner: LOCAL.id, newestSpec })] : [])];
+    this.#edits ??= new FileEdits({ places, life: this, isKnown: (unit) => this.#heads.has(keyOf(unit)), report });
+  }
+
+  async #newestSpec(name: string): Promise<UnitSpec | undefined> {
+    const head = this.#heads.get(keyOf({ owner: LOCAL.id, name }));
+    return head && (await this.#version(head, newestOf(head)?.number ?? 0)).spec;
   }
 
   /** For the catalog. */
@@ -155,6 +166,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#edits?.[Symbol.asyncDispose]();
+    this.#options.folder?.[Symbol.dispose]();
     this.#unwatch();
     await this.#reading;
     await this.#options.runner[Symbol.asyncDispose]();

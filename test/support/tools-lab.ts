@@ -33,11 +33,11 @@ export interface ToolsLab extends ToolsProcess, AsyncDisposable {
   another(): Promise<ToolsProcess>;
 }
 
-export async function openToolsLab(): Promise<ToolsLab> {
+export async function openToolsLab({ folder }: { readonly folder?: string } = {}): Promise<ToolsLab> {
   const home = await makeHome();
   const opened: (() => Promise<void>)[] = [];
   const another = async (): Promise<ToolsProcess> => {
-    const process = await openProcess(home.path, byName(await home.open("auto", "run", KERNELS)));
+    const process = await openProcess({ path: home.path, folder, runtimes: byName(await home.open("auto", "run", KERNELS)) });
     opened.push(() => process.close());
     return process;
   };
@@ -52,14 +52,17 @@ export async function openToolsLab(): Promise<ToolsLab> {
   };
 }
 
-async function openProcess(
-  path: string,
-  runtimes: Parameters<typeof createLocalSandboxes>[0]["runtimes"],
-): Promise<ToolsProcess & { close(): Promise<void> }> {
+interface ProcessOptions {
+  readonly path: string;
+  readonly folder: string | undefined;
+  readonly runtimes: Parameters<typeof createLocalSandboxes>[0]["runtimes"];
+}
+
+async function openProcess({ path, folder, runtimes }: ProcessOptions): Promise<ToolsProcess & { close(): Promise<void> }> {
   const listeners: ((problem: string) => void)[] = [];
   const report = (problem: string): void => listeners.forEach((listener) => listener(problem));
   const sandboxes = createLocalSandboxes({ home: path, runtimes, config });
-  const tools = await openTestUserTools({ path, sandboxes, report });
+  const tools = await openTestUserTools({ path, sandboxes, report, ...(folder !== undefined && { folder }) });
   const texts = createTestTexts();
   const catalog = createCatalog({
     sources: [fixedTools(userTools({ life: async () => tools, texts, agentPublish: false })), tools.source],

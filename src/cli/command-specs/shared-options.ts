@@ -19,6 +19,11 @@ export const SECRET_USE: OptionSpec = {
   description: "Variable that stands for a secret, whose value is sent only to these hosts; may be repeated",
 };
 export const SNIPPETS: OptionSpec = { type: "string", value: "DIR", description: "Folder with the snippets that execute_code can name" };
+export const TOOLS_FOLDER: OptionSpec = {
+  type: "string",
+  value: "DIR",
+  description: "Folder with tools of yours, read whenever it changes",
+};
 export const TOOLSETS: OptionSpec = {
   type: "string",
   value: "NAMES",

@@ -78,6 +78,7 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       tokenFile: textOption(call, "token-file"),
       workspace: textOption(call, "workspace"),
       snippetsDirectory: textOption(call, "snippets"),
+      ...(textOption(call, "tools") !== undefined && { tools: { directory: textOption(call, "tools") } }),
       ...sectionFlags(call),
       toolsets: textOption(call, "toolsets"),
       readOnly: isSet(call, "read-only") || undefined,

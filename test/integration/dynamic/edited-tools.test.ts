@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
@@ -55,4 +56,29 @@ it("leaves callers the version that they have where an edit is broken, and says 
   writeFileSync(join(folderOf("brittle"), "tool.js"), javascript("mended"));
   await answers("brittle", "mended");
   expect((await lab.tools.get(LOCAL, "brittle")).schema_error).toBeUndefined();
+});
+
+it("takes up a folder of tools that is named at the start, and never writes into it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "bj-folder-"));
+  writeFileSync(join(folder, "named.js"), javascript("named"));
+  await using own = await openToolsLab({ folder });
+  own.tools.followEdits();
+  const has = (answer: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = (): void =>
+        void own
+          .call("named")
+          .then((result) => textOf(result) === answer && resolve())
+          .catch((cause: unknown) => (own.names().includes("named") ? reject(cause as Error) : undefined));
+      own.catalog.onChange(look);
+      look();
+    });
+  await has("named");
+  writeFileSync(join(folder, "named.js"), javascript("changed"));
+  await has("changed");
+  expect(readdirSync(folder)).toEqual(["named.js"]);
+  const gone = new Promise<void>((resolve) => own.catalog.onChange(() => own.names().length === 0 && resolve()));
+  rmSync(join(folder, "named.js"));
+  await gone;
+  rmSync(folder, { recursive: true });
 });
