@@ -112,7 +112,7 @@ class Build {
   }
 
   async #workdir(state: StageState, step: WorkdirStep): Promise<StageState> {
-    const workdir = toFolder(state, expandIn(state, step, this.#request.file.escape)(step.value), step.line).replace(/(?<=.)\/$/, "");
+    const workdir = toFolder(state, expandIn(state, step, this.#request.file.escape)(step.value), step.line).replace(/(?<=[^])\/$/, "");
     const made = await this.#cached(state, ["workdir", workdir], () => makeFolder(this.#parts, state, { path: workdir, line: step.line }));
     return { ...made, workdir };
   }

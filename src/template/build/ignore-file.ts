@@ -42,6 +42,6 @@ function assertFew(lines: readonly string[]): void {
 
 function toRule(line: string, spend: MatchWork["spend"]): { readonly fits: (key: string) => boolean; readonly isException: boolean } {
   const isException = line.startsWith("!");
-  const path = posix.normalize(`/${line.slice(isException ? 1 : 0).trim()}`).replace(/(?<=.)\/$/, "");
+  const path = posix.normalize(`/${line.slice(isException ? 1 : 0).trim()}`).replace(/(?<=[^])\/$/, "");
   return { fits: createPathPattern(path, spend), isException };
 }

@@ -76,7 +76,7 @@ function follow({ escape, args }: Dockerfile, state: StageState, step: Step): St
   if (step.kind === "copy") checkCopy(toRequest(state, step, escape));
   if (step.kind === "run" || step.kind === "copy") return state;
   if (step.kind === "workdir") {
-    const workdir = toFolder(state, expandIn(state, step, escape)(step.value), step.line).replace(/(?<=.)\/$/, "");
+    const workdir = toFolder(state, expandIn(state, step, escape)(step.value), step.line).replace(/(?<=[^])\/$/, "");
     checkPlace(workdir);
     return { ...state, workdir };
   }
@@ -102,7 +102,7 @@ function sizeOf(texts: readonly string[]): number {
 
 function checkPlace(path: string): void {
   ok(path.startsWith("/") && !path.includes("\0"));
-  equal(posix.resolve(path), path.replace(/(?<=.)\/$/, ""));
+  equal(posix.resolve(path), path.replace(/(?<=[^])\/$/, ""));
 }
 
 /** The first line is a source of COPY, up to an empty line follow the patterns of a `.dockerignore`, and then names of files. */
