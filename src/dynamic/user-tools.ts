@@ -2,6 +2,7 @@ import { mapLimit } from "../async/map-limit.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import type { ToolSource } from "../catalog/tool-source.ts";
 import { BelljarError } from "../errors.ts";
+import { assertNetworkGranted } from "../sandbox/grants.ts";
 import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
 import { type Edits, FileEdits } from "./file-edits.ts";
 import { folderEdits } from "./folder-edits.ts";
@@ -183,6 +184,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   async #read(principal: Principal, { name, spec }: GivenUnit, signal: AbortSignal): Promise<Pick<UnitVersion, "spec" | "tools">> {
     if (spec.requirements && spec.requirements.length > 0)
       throw new BelljarError("NOT_SUPPORTED", `Packages cannot be installed for tools yet (${spec.requirements.slice(0, 5).join(", ")})`);
+    await assertNetworkGranted(spec.network ?? "none", principal);
     const told = await this.#options.runner.read(principal, { owner: principal.id, name: name ?? "tool", spec }, signal);
     return { spec, tools: toReadTools(told, await this.#rulesFor(principal, name)) };
   }

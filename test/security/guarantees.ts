@@ -154,6 +154,8 @@ export const GUARANTEES = {
     "Nobody is told of another owner's tools unless they are shared. The sandbox of a call is in nobody's list and found by no id, not by the caller's either, so that a shared tool shows its caller neither its code nor its secrets. Two callers never have the same sandbox.",
   "tools-have-their-owners-secrets":
     "A tool uses the secrets of its owner, whoever calls it, and sends their values to the hosts that it names alone. A caller's secret of the same name is never sent.",
+  "shared-tools-stay-outside":
+    "A tool that somebody with a token shares reaches no place that is not of the public Internet, though its caller may, and never more than its caller. Nobody keeps a tool whose network is wider than its own.",
   "agents-ask-for-tools":
     "A tool that an agent has written goes live only when the person agrees, who is shown its code or what changes of it, its network and its secrets, or where the configuration says that nobody is asked. Before, its tests reach no network and no secret. A token gives tools to callers only with the scope `tools:publish`, and shares them only with `tools:share`.",
   "states-apart":

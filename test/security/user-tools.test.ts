@@ -118,6 +118,31 @@ verifies(
 );
 
 verifies(
+  "shared-tools-stay-outside",
+  async () => {
+    await using lab = await openSecretLab();
+    const origin = await lab.http("inside.test", (_request, response) => void response.end("answered"));
+    const code = "import urllib.request\n\n@mcp.tool\ndef ask(url: str) -> str:\n    return urllib.request.urlopen(url).read().decode()\n";
+    const spec = { language: "python", code, network: { allow: [origin.authority] } } as const;
+    await using tools = await openTestUserTools({ path: lab.home, sandboxes: lab.sandboxes });
+    const stranger: Principal = { ...OTHER, grants: { publishesTools: true, sharesTools: true } };
+    await tools.add(stranger, { spec }, signal, { publish: true });
+    await tools.share(stranger, "ask", true);
+    const call = async () =>
+      tools.source
+        .find({ principal: LOCAL }, "ask")
+        ?.run({ principal: LOCAL, signal, progress: () => undefined, log: () => undefined } as never, { url: origin.url });
+    expect(await call()).toMatchObject({ isError: true });
+    expect(origin.requests).toEqual([]);
+    await tools.add(LOCAL, { spec }, signal, { publish: true });
+    expect((await call())?.value, "the caller's own code reaches it").toBe("answered");
+    const narrow: Principal = { id: "narrow", name: "narrow", grants: { network: "none" } };
+    await expect(tools.add(narrow, { spec }, signal)).rejects.toMatchObject({ code: "FORBIDDEN" });
+  },
+  120_000,
+);
+
+verifies(
   "agents-ask-for-tools",
   async () => {
     await using lab = await openToolsLab();

@@ -1,6 +1,6 @@
 import { SandboxReaper } from "../../interpreter/sandbox-reaper.ts";
 import { cutLimits, policyWithin } from "../../sandbox/grants.ts";
-import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
+import { type CreateOptions, LOCAL, type Principal, type Sandbox, type Sandboxes } from "../../sandbox/sandbox.ts";
 import type { UnitSpec } from "../unit.ts";
 import { SESSION_MS, type SessionKey, SessionSandboxes } from "./session-sandboxes.ts";
 
@@ -54,6 +54,8 @@ export class ToolSandboxes implements AsyncDisposable {
       limits: limits ?? cutLimits(this.#options.limits, principal),
       bestEffort: limits === undefined,
       network: await policyWithin(network, principal),
+      // What its caller reaches is not the code's to reach, unless it is the caller's own code, or the local user's.
+      isPublicOnly: owner !== principal.id && owner !== LOCAL.id,
       ephemeral: true,
       isHidden: true,
       timeoutMs,

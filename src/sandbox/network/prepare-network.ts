@@ -20,7 +20,7 @@ export async function prepareNetwork(
   const networkCeiling = options.networkCeiling === undefined ? undefined : await networks.check(options.networkCeiling);
   await assertNetworkGranted(network, principal);
   await assertNetworkGranted(networkCeiling ?? "none", principal);
-  const networkInside = insideOf(principal);
+  const networkInside = options.isPublicOnly ? "none" : insideOf(principal);
   const policies = {
     network,
     ...(networkCeiling !== undefined && { networkCeiling }),

@@ -96,6 +96,8 @@ export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchem
   readonly isHidden?: true;
   /** Whose secrets `secrets` names, by the principal's id. Default: its owner's. Clients of a server name nobody. */
   readonly secretsOf?: string;
+  /** It reaches no place that is not of the public Internet, whatever its owner may reach. Clients of a server ask for it in vain. */
+  readonly isPublicOnly?: boolean;
 };
 
 export type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;
