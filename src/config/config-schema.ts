@@ -297,6 +297,9 @@ export function createConfigSchema(host: ConfigDefaults) {
       ),
     host: z.string().min(1).max(255).default("127.0.0.1").describe("Address that `serve` listens on"),
     port: integer(0, 65_535).default(6060).describe("Port that `serve` listens on; 0 takes a free one"),
+    adminPort: integer(0, 65_535)
+      .optional()
+      .describe("Second port of `serve`, for the API of MCP Box and `/health` alone; 0 takes a free one. Without it there is none"),
     url: z
       .url({ protocol: /^https?$/ })
       .optional()

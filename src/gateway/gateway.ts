@@ -8,19 +8,20 @@ import { createMcpHttp } from "../mcp/server/http.ts";
 import type { PromptDoor } from "../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../mcp/server/resource-door.ts";
 import type { ToolDoor } from "../mcp/server/tool-door.ts";
-import type { ClaimedPort, OwnListeners } from "../network/own-listeners.ts";
+import type { OwnListeners } from "../network/own-listeners.ts";
 import { createPortRouter } from "../network/ports/port-router.ts";
 import type { PortRouter } from "../network/ports/port-router.ts";
 import { findPortSandbox } from "../sandbox/port-sandbox.ts";
 import type { Principal, Sandboxes } from "../sandbox/sandbox.ts";
 import type { SecretVault } from "../secrets/secret-store.ts";
 import type { RequestAudit } from "./audit-requests.ts";
+import { claimOrigin } from "./claimed-origin.ts";
 import type { TokenVerifier } from "./auth/authenticate.ts";
 import type { ProtectedResource } from "./auth/oauth/protected-resource.ts";
 import { facadeSurface } from "./facade-surface.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable, isLoopback } from "./loopback.ts";
-import { mcpBoxSurface } from "./mcp-box-surface.ts";
+import { mcpBoxAdminSurface, mcpBoxSurface } from "./mcp-box-surface.ts";
 import { mcpSurface } from "./mcp-surface.ts";
 import type { PoolCounts } from "../sandbox/pool/pool-options.ts";
 import type { ServerMetrics, WatchedState } from "./metrics/server-metrics.ts";
@@ -35,8 +36,16 @@ import { isOwnName } from "./surfaces/origin-guard.ts";
 import type { RoutedSurface, Surface } from "./surfaces/surface.ts";
 import type { Templates } from "../template/templates.ts";
 
+export interface GatewayConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly legacySse?: boolean;
+  /** Serves MCP Box's API at a port of its own too. */
+  readonly adminPort?: number | undefined;
+}
+
 export interface GatewayOptions {
-  readonly config: { readonly host: string; readonly port: number; readonly legacySse?: boolean };
+  readonly config: GatewayConfig;
   readonly sandboxes: Sandboxes;
   /** Absent: none are served. */
   readonly templates?: () => Promise<Templates>;
@@ -77,8 +86,13 @@ export interface GatewayOptions {
 
 /** The HTTP origin: all surfaces behind one address. */
 export interface Gateway extends Pick<Origin, "routes" | "roots"> {
-  /** Resolves with the address once it accepts requests. Rejects with `CONFIG_INVALID` for an address that others reach. */
+  /**
+   * Resolves with the address once all ports accept requests. Rejects with `CONFIG_INVALID` for an address that others reach, and with the
+   * error of the system for a port that cannot be had; then nothing listens.
+   */
   listen(): Promise<URL>;
+  /** Of the port for MCP Box's API alone, while it listens. */
+  readonly adminAddress: URL | undefined;
   /** Takes no new requests, lets calls in flight end for at most `graceMs`, then cuts them. */
   close(graceMs?: number): Promise<void>;
 }
@@ -92,13 +106,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { liveSandboxes: sandboxes = () => 0, keptBytes = () => ({ disk: 0, memory: 0 }), poolCounts: pool = () => [] } = options;
   options.metrics?.watch({ sandboxes, keptBytes, pool, sessions: () => mcp.sessionCount() });
   let isClosing = false;
-  let claimed: ClaimedPort | undefined;
   const assertReady = (): void => {
     if (isClosing) throw new BelljarError("SERVER_UNREACHABLE", "The server is stopping");
     options.assertReady?.();
   };
-  const { oauth, metrics, prepare, audit } = options;
-  const origin = createOrigin(surfacesOf(options, { mcp, assertReady }), {
+  const { oauth, metrics, prepare, audit, listeners } = options;
+  const shared = {
     host: config.host,
     verifiers: verifiersOf(options),
     ...(oauth && { metadataUrl: oauth.metadataUrl }),
@@ -106,27 +119,42 @@ export function createGateway(options: GatewayOptions): Gateway {
     ...(audit && { audit }),
     ...(metrics && { metrics }),
     log,
-  });
+  };
+  const origin = createOrigin(surfacesOf(options, { mcp, assertReady }), shared);
+  const main = claimOrigin(origin, { ...config, listeners });
+  let address: URL | undefined;
+  let adminAddress: URL | undefined;
+  const box = mcpBoxAdminSurface({ ...mcpBoxOptions(options), mcpPort: () => address?.port ?? "" });
+  const { host, adminPort } = config;
+  const admin = adminPort === undefined ? undefined : claimOrigin(createOrigin([box], shared), { host, port: adminPort, listeners });
   return {
     roots: origin.roots,
     get routes() {
       return origin.routes;
     },
+    get adminAddress() {
+      return adminAddress;
+    },
     async listen() {
-      assertListenable(config.host, verifiersOf(options).length > 0);
-      claimed = await options.listeners?.claim(config);
-      return origin.listen(claimed?.port ?? config.port).catch(async (error: unknown) => {
-        await claimed?.[Symbol.asyncDispose]();
-        claimed = undefined;
+      assertListenable(host, shared.verifiers.length > 0);
+      address = await main.listen();
+      // It answers with the address of the other one.
+      adminAddress = await admin?.listen().catch(async (error: unknown) => {
+        await main.close(0);
         throw error;
       });
+      return address;
     },
     async close(graceMs = GRACE_MS) {
       isClosing = true;
-      await origin.close(graceMs);
-      await claimed?.[Symbol.asyncDispose]();
+      await Promise.all([main.close(graceMs), adminAddress && admin?.close(graceMs)]);
+      adminAddress = undefined;
     },
   };
+}
+
+function mcpBoxOptions({ userTools, config }: GatewayOptions) {
+  return { userTools, legacySse: config.legacySse === true };
 }
 
 function openMcp({ tools, resources, prompts, introduce, connected, version, log }: GatewayOptions): McpHttp {
@@ -142,7 +170,7 @@ function surfacesOf(
 ): readonly Surface[] {
   const { config, facade, sandboxes, version, log } = options;
   const legacySse = config.legacySse === true;
-  const box = mcpBoxSurface({ userTools: options.userTools, legacySse });
+  const box = mcpBoxSurface(mcpBoxOptions(options));
   const described = [...(facade ? [facadeSurface({ ...facade, sandboxes })] : []), box];
   const openApi = openOnce((): Promise<OpenApiDocument> => createOpenApi([rest, ...described], version));
   const rest: RoutedSurface = restSurface({ ...options, assertReady, openApi });

@@ -1,3 +1,4 @@
+import { healthRoute } from "./routes/health.ts";
 import { type McpBoxOptions, mcpBoxRoutes } from "./routes/mcp-box.ts";
 import type { ErrorShape, RoutedSurface } from "./surfaces/surface.ts";
 
@@ -15,4 +16,10 @@ export function mcpBoxSurface(options: McpBoxOptions): RoutedSurface {
     shapeError,
     routes: mcpBoxRoutes(options),
   };
+}
+
+/** The same for a port that serves nothing else, where such clients look for it. */
+export function mcpBoxAdminSurface(options: McpBoxOptions): RoutedSurface {
+  const surface = mcpBoxSurface(options);
+  return { ...surface, reach: { prefixes: ["/"] }, routes: [...surface.routes, healthRoute()] };
 }

@@ -13,6 +13,7 @@ it("keeps every setting with its variables", () => {
       "secretsKey BELLJAR_SECRETS_KEY",
       "host BELLJAR_HOST",
       "port BELLJAR_PORT",
+      "adminPort BELLJAR_ADMIN_PORT",
       "url BELLJAR_URL",
       "tokenFile BELLJAR_TOKEN_FILE",
       "logLevel BELLJAR_LOG_LEVEL",

@@ -9,6 +9,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect } from "vitest";
 import type { CliHome } from "../support/belljar-cli.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
+import { openBoxServer } from "../support/mcp-box.ts";
 import { CLI } from "../support/served-home.ts";
 import { verifies } from "./verifies.ts";
 import { shownData } from "../support/shown-result.ts";
@@ -121,13 +122,14 @@ verifies(
     await using neighbour = await openNeighbour();
     await using server = await startServer(cli);
     await using other = await startServer(cli);
+    await using box = await openBoxServer(cli);
     await using mcp = await openMcpListener(cli);
     const forwarded = (await cli.run(["sandbox", "create"])).stdout.trim();
     await using forward = cli.start(["sandbox", "forward", forwarded, "8000:0"]);
     const [, forwardPort = ""] = await forward.prints(/^127\.0\.0\.1:(\d+) is port/);
     // Outside, whoever reaches the port is the local user.
     expect((await server.ask("GET /v1/sandboxes")).text).toContain(forwarded);
-    const ours = [server.port, other.port, mcp.port, Number(forwardPort)];
+    const ours = [server.port, other.port, Number(new URL(box.admin).port), mcp.port, Number(forwardPort)];
     const hosts = [...SPELLINGS, ...ownAddress()];
     const rules = (ports: readonly number[]): string => hosts.flatMap((host) => ports.map((port) => `${host}:${port}`)).join(",");
     const id = (await cli.run(["sandbox", "create", "--network", `${rules(ours)},127.0.0.1:${neighbour.port}`])).stdout.trim();

@@ -16,6 +16,7 @@ export const SERVING: readonly CommandSpec[] = [
     options: {
       host: { type: "string", value: "HOST", description: "Address to listen on (default 127.0.0.1)" },
       port: { type: "string", short: "p", value: "N", description: "Port to listen on (default 6060; 0 chooses a free one)" },
+      "admin-port": { type: "string", value: "N", description: "Second port, for the API of MCP Box alone (default: none; 0 chooses one)" },
       workspace: WORKSPACE,
       network: NETWORK,
       ...LIMIT_OPTIONS,
@@ -25,6 +26,7 @@ export const SERVING: readonly CommandSpec[] = [
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
       "legacy-sse": { type: "boolean", description: "Serve old clients at /sse too (HTTP+SSE, which MCP has replaced)" },
+      sse: { type: "boolean", description: "As --legacy-sse" },
     },
     details: DEFAULTS_THAT_LIVE,
     load: () => import("../commands/serve.ts"),

@@ -67,7 +67,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const address = await listen(gateway, config);
   served = address;
   try {
-    announce(context, address, config);
+    announce(context, gateway, { address, home: config.home });
     stack.startUpkeep();
     await takeUpDefault(tools, { principal: LOCAL }, context);
     if (!context.signal.aborted) await once(context.signal, "abort");
@@ -84,13 +84,16 @@ async function usableTokens({ home, host }: Config): Promise<readonly TokenVerif
   return isLoopback(host) || (await tokens.list()).length > 0 ? [tokens] : [];
 }
 
-async function listen(gateway: Gateway, { host, port }: Config): Promise<URL> {
+async function listen(gateway: Gateway, config: Config): Promise<URL> {
   try {
     return await gateway.listen();
   } catch (cause) {
+    const { host } = config;
+    const port = portOf(cause) ?? config.port;
+    const option = port === config.port ? "--port" : "--admin-port";
     const problem = {
-      EADDRINUSE: `Port ${port} on ${host} is in use, perhaps by another belljar serve: choose another with --port N, or --port 0 for a free one`,
-      EACCES: `Port ${port} may not be used by this user: choose one above 1023 with --port N`,
+      EADDRINUSE: `Port ${port} on ${host} is in use, perhaps by another belljar serve: choose another with ${option} N, or ${option} 0 for a free one`,
+      EACCES: `Port ${port} may not be used by this user: choose one above 1023 with ${option} N`,
       EADDRNOTAVAIL: `This machine has no address ${host}: choose another with --host`,
       ENOTFOUND: `The host name ${host} is not known: choose another with --host`,
     }[(cause as NodeJS.ErrnoException).code ?? ""];
@@ -99,18 +102,30 @@ async function listen(gateway: Gateway, { host, port }: Config): Promise<URL> {
   }
 }
 
+/** The system's error names the port that could not be had. */
+function portOf(cause: unknown): number | undefined {
+  const { port } = cause as { readonly port?: unknown };
+  return typeof port === "number" ? port : undefined;
+}
+
 /** As a shell takes it: a checkout has no `belljar` on the PATH. */
 function ownCommand(): string {
   const [, script = ""] = process.argv;
   return basename(script) === "belljar" ? "belljar" : `node ${script}`;
 }
 
-function announce({ stderr }: CommandContext, address: URL, { home }: Config): void {
+interface Announced {
+  readonly address: URL;
+  readonly home: string;
+}
+
+function announce({ stderr }: CommandContext, { adminAddress }: Gateway, { address, home }: Announced): void {
   const url = new URL("/mcp", address).href;
   printLine(
     stderr,
     [
       `Belljar serves MCP at ${url}`,
+      ...(adminAddress ? [`Tools are added at ${new URL("/add_mcp_tool/", adminAddress).href}`] : []),
       "",
       "Connect a host:",
       `  Claude Code   claude mcp add --transport http belljar ${url}`,

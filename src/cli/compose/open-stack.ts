@@ -74,6 +74,7 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       home: textOption(call, "home"),
       host: textOption(call, "host"),
       port: textOption(call, "port"),
+      adminPort: textOption(call, "admin-port"),
       url: textOption(call, "gateway"),
       tokenFile: textOption(call, "token-file"),
       workspace: textOption(call, "workspace"),
@@ -82,7 +83,7 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       ...sectionFlags(call),
       toolsets: textOption(call, "toolsets"),
       readOnly: isSet(call, "read-only") || undefined,
-      legacySse: isSet(call, "legacy-sse") || undefined,
+      legacySse: isSet(call, "legacy-sse") || isSet(call, "sse") || undefined,
     },
   });
 }

@@ -3,13 +3,22 @@ import { OPEN } from "../auth/access.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
 
+export function healthRoute(): Route {
+  return defineRoute({
+    method: "GET",
+    path: "/health",
+    access: OPEN,
+    summary: "Whether the server lives",
+    answers: { 200: z.object({ status: z.literal("ok") }) },
+    handle: async () => ({ status: "ok" }),
+  });
+}
+
 /** `assertReady` throws, with the reason, while the server should be given no requests. */
 export function healthRoutes(assertReady: () => void): readonly Route[] {
-  const health = { method: "GET", access: OPEN, handle: async () => ({ status: "ok" }) } as const;
-  const answers = { 200: z.object({ status: z.literal("ok") }) };
   return [
-    defineRoute({ ...health, path: "/health", summary: "Whether the server lives", answers }),
-    defineRoute({ ...health, path: "/mcp/health", summary: "As `/health`", answers }),
+    healthRoute(),
+    { ...healthRoute(), path: "/mcp/health", summary: "As `/health`" },
     defineRoute({
       method: "GET",
       path: "/ready",
