@@ -15,7 +15,7 @@ afterAll(async () => {
   await cli[Symbol.asyncDispose]();
 }, 60_000);
 
-/** A tool as document 1 shows it. */
+/** A tool as the pages of MCP Box show it. */
 const tool = (name: string): string => `@mcp.tool(description='Says something')
 def ${name}(whom: Annotated[str, Field(description="To whom")] = "you"):
     return f"${name} {whom}"
