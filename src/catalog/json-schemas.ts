@@ -25,6 +25,21 @@ const COMPILE_MS = 150;
 const CHECK_MS = 100;
 const COMPILE_AGAIN_MS = 300_000;
 
+const COMPILER_OPTIONS = {
+  strict: false,
+  meta: false,
+  validateSchema: false,
+  validateFormats: false,
+  allErrors: true,
+  ownProperties: true,
+  addUsedSchema: false,
+  logger: false as const,
+  // Five times the time for code that is hardly faster.
+  code: { optimize: false },
+};
+/** Of every kind that most schemas have. */
+const COMMON = { type: "object", properties: { a: { type: "string", minLength: 1 } }, required: ["a"], additionalProperties: false };
+
 type Validator = ReturnType<Ajv2020["compile"]>;
 
 /** What is known of one schema, whoever reads it. */
@@ -45,6 +60,8 @@ export interface JsonSchemasOptions {
 /** Loads Ajv, which most processes never need. */
 export async function openJsonSchemas({ limit = createTimeLimit(), now = Date.now }: JsonSchemasOptions = {}): Promise<JsonSchemas> {
   const { Ajv2020: Compiler } = await import("ajv/dist/2020.js");
+  // The first one takes ten times as long as the next, which on a busy machine could be more than a stranger's has.
+  new Compiler(COMPILER_OPTIONS).compile(COMMON);
   return new Validators(Compiler, { limit, now });
 }
 
@@ -103,18 +120,7 @@ class Validators implements JsonSchemas {
   #compile(text: string): Validator | BelljarError | undefined {
     // The dialect is 2020-12 whatever the schema says; the words of older drafts that servers still use are known too.
     const { $schema: _, $async: __, ...schema } = JSON.parse(text) as Record<string, unknown>;
-    const compiler = new this.#Compiler({
-      strict: false,
-      meta: false,
-      validateSchema: false,
-      validateFormats: false,
-      allErrors: true,
-      ownProperties: true,
-      addUsedSchema: false,
-      logger: false,
-      // Five times the time for code that is hardly faster.
-      code: { optimize: false },
-    });
+    const compiler = new this.#Compiler(COMPILER_OPTIONS);
     let validator: Validator | undefined;
     try {
       if (this.#limit.ran(() => (validator = compiler.compile(schema)), COMPILE_MS) && validator) return validator;
