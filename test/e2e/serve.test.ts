@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
@@ -40,6 +41,19 @@ describe("belljar serve", () => {
     const result = await cli.run(["serve", "--port", String(port)]);
     other.close();
     expect(result).toMatchObject({ code: 1, stderr: expect.stringMatching(new RegExp(`^belljar: Port ${port} .* is in use`)) });
+  });
+
+  it("says so when its second port is in use, and then serves nothing", async () => {
+    await using cli = await openCliHome();
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const result = await cli.run(["serve", "--port", "0", "--admin-port", String(port)]);
+    other.close();
+    expect(result).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(`^belljar: Port ${port} .* is in use.*--admin-port N`)),
+    });
   });
 
   it("refuses an address that others reach", async () => {

@@ -163,10 +163,17 @@ describe("the port for MCP Box's API", () => {
   });
 
   it("writes what it changed into the audit, and counts it", async () => {
-    await askBox(server.admin, "add_mcp_tool", "seen", { code: tool("seen") });
+    const count = async (): Promise<number> => {
+      const text = await (await fetch(`${server.url}/metrics`)).text();
+      const [, counted = "0"] =
+        /^belljar_http_request_duration_seconds_count\{[^}]*route="\/remove_mcp_tool\/"[^}]*\} (\d+)/m.exec(text) ?? [];
+      return Number(counted);
+    };
+    const before = await count();
+    await askBox(server.admin, "remove_mcp_tool", "seen", { headers: { "x-request-id": "seen-at-the-admin-port" } });
+    expect(await count()).toBe(before + 1);
     const { stdout } = await cli.run(["audit", "tail", "--lines", "5", "--json"]);
-    expect(stdout).toContain("add_mcp_tool");
-    expect(await (await fetch(`${server.url}/metrics`)).text()).toMatch(/route="\/add_mcp_tool\/"/);
+    expect(stdout.split("\n").find((line) => line.includes("seen-at-the-admin-port"))).toContain("/remove_mcp_tool/");
   });
 
   it("names the main port's /mcp where SSE is off, and another server of the home has the tool too", async () => {
