@@ -11,6 +11,7 @@ import type { KeptTotals } from "./keeping/kept-sandboxes.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import type { PoolCounts, PoolOptions } from "./pool/pool-options.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
+import type { HiddenSnapshots } from "./state/hidden-snapshots.ts";
 import type { FrozenStep, HeldSnapshot } from "./state/home-snapshots.ts";
 import type { AutoCheckpointSettings } from "./state/auto-checkpoints.ts";
 import type { HomeTemplates } from "./template-source.ts";
@@ -52,6 +53,7 @@ export interface LocalSandboxesOptions {
 
 /** The sandboxes of a home on this host. Disposing it lets go of them and kills none. */
 export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
+  readonly hiddenSnapshots: HiddenSnapshots;
   /**
    * Clears what is dead, forgets what is long gone, and removes stopped sandboxes beyond the limits; to be called at the start and every hour.
    * From the first call on, each stop is looked at as well.

@@ -47,6 +47,7 @@ import type {
 import { LOCAL } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
+import type { HiddenSnapshots } from "./state/hidden-snapshots.ts";
 import type { FrozenStep, HeldSnapshot } from "./state/home-snapshots.ts";
 import { HomeStates } from "./state/home-states.ts";
 import { toForkOptions } from "./state/inherited-options.ts";
@@ -232,6 +233,10 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#states.snapshots.freezeForTemplate(principal, sandbox, user, signal);
   }
 
+  get hiddenSnapshots(): HiddenSnapshots {
+    return this.#states.hidden;
+  }
+
   get snapshots(): Snapshots {
     return this.#states.snapshots;
   }
@@ -338,9 +343,19 @@ class HomeSandboxes implements LocalSandboxes {
 
   #parts(): MakeRecordParts {
     const { home, config, network: standardNetwork = "none", quotas, templates } = this.#options;
-    const findSnapshot = this.#states.snapshots.findTemplate.bind(this.#states.snapshots);
+    const { snapshots, hidden } = this.#states;
+    const findSnapshot = snapshots.findTemplate.bind(snapshots);
+    const findHidden = hidden.find.bind(hidden);
     const given = { home, runtimes: this.#runtimes, networks: this.#networks, defaults: config.sandbox };
-    return { ...given, templates, quotas, standardNetwork, findSnapshot, keepsDefaults: (runtime) => this.#keepsDefaults(runtime) };
+    return {
+      ...given,
+      templates,
+      quotas,
+      standardNetwork,
+      findSnapshot,
+      findHidden,
+      keepsDefaults: (runtime) => this.#keepsDefaults(runtime),
+    };
   }
 
   /** The record of a sandbox that nobody has asked for yet, as a create of the local user would write it. */

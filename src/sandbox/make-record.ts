@@ -19,7 +19,7 @@ import type { SandboxRecord } from "./sandbox-record.ts";
 import { lineageFrom } from "./lineage.ts";
 import { type CreateOptions, LOCAL, type Principal, type Quotas } from "./sandbox.ts";
 import { toForkDefaults, toWorkspace } from "./state/inherited-options.ts";
-import { needStates } from "./state/state-errors.ts";
+import { needStates, noSnapshot } from "./state/state-errors.ts";
 import { layersOf, type SnapshotRecord } from "./state/snapshot-record.ts";
 import { baseOf, type HomeTemplates, insideOf, type TemplateSource } from "./template-source.ts";
 import type { NamedWorkspace } from "./wire/create-schema.ts";
@@ -37,6 +37,7 @@ export interface MakeRecordParts {
   readonly keepsDefaults: (runtime: Runtime) => Promise<boolean>;
   /** A snapshot in the place of a template. */
   readonly findSnapshot: (principal: Principal, text: string) => Promise<SnapshotRecord | undefined>;
+  readonly findHidden: (id: string) => Promise<SnapshotRecord | undefined>;
   readonly templates: HomeTemplates | undefined;
 }
 
@@ -132,7 +133,12 @@ function beginsWith(from: SnapshotRecord | TemplateSource): Begins {
 
 /** A name of a template goes before the same name of a snapshot. */
 async function chooseBase(parts: MakeRecordParts, principal: Principal, options: CreateOptions): Promise<ChosenBase> {
-  const { template, runtime: name, isConfigured } = options;
+  const { template, runtime: name, isConfigured, hiddenSnapshot } = options;
+  if (hiddenSnapshot !== undefined) {
+    const source = await parts.findHidden(hiddenSnapshot);
+    if (!source) throw noSnapshot(hiddenSnapshot);
+    return fromState(parts, principal, source, options);
+  }
   if (template === undefined) return { runtime: parts.runtimes.choose(principal, name) };
   const runtime = parts.runtimes.choose(principal, name);
   if ((await runtime.layers.templates()).some((one) => one.name === template)) return { runtime };

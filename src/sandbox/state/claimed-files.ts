@@ -28,6 +28,8 @@ export interface Claim {
   readonly id: string;
   readonly owner: string;
   readonly name?: string | undefined;
+  /** It counts to nobody. */
+  readonly isHidden?: true | undefined;
 }
 
 export interface KnownClaim extends Claim {
@@ -142,11 +144,12 @@ export class ClaimedFiles<Stored extends Claim> {
     return found.filter((record) => record !== undefined);
   }
 
-  /** All that are there or in the making, of whichever owner. */
+  /** All that are there or in the making, of whichever owner, but for hidden ones. */
   async claims(): Promise<readonly KnownClaim[]> {
     const found = await mapLimit(await this.#ids(), PARALLEL, async (id) => {
       const making = await this.#making(id);
       const record = await this.read(id);
+      if (record?.isHidden) return undefined;
       if (record) return { id, owner: record.owner, name: record.name, isMaking: false };
       return making && { id, owner: making.owner, name: making.name, isMaking: true };
     });

@@ -240,7 +240,7 @@ function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
 }
 
 // eslint-disable-next-line max-params -- one for each source of the record
-function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
+export function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
   const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
   const { base, user, start, metadata, env, root, nestedFilters, autoCheckpoint, tookIn } = record;
   const { way, copyReason, stillMs, at, layers, workspaceMark, baseMark } = frozen;

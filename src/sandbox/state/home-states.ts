@@ -8,6 +8,7 @@ import { CheckpointFiles } from "./checkpoint-files.ts";
 import { AutoCheckpoints, type AutoCheckpointSettings } from "./auto-checkpoints.ts";
 import type { Comparison } from "./comparison.ts";
 import { finishRewind, rewindUser } from "./finish-rewind.ts";
+import { HomeHiddenSnapshots } from "./hidden-snapshots.ts";
 import { HomeSnapshots, type SnapshotParts } from "./home-snapshots.ts";
 import { HomeTimeLine, type TimeLineParts } from "./home-time-line.ts";
 import { openSnapshotFiles, openSnapshotRoom } from "./snapshot-files.ts";
@@ -32,6 +33,7 @@ export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtime
 /** The frozen states of a home's sandboxes: snapshots, checkpoints, and who uses which layers. */
 export class HomeStates implements StartGuard, AsyncDisposable {
   readonly snapshots: HomeSnapshots;
+  readonly hidden: HomeHiddenSnapshots;
   readonly #parts: TimeLineParts & Pick<HomeStatesOptions, "templates">;
   readonly #users: StateUsers;
 
@@ -44,7 +46,9 @@ export class HomeStates implements StartGuard, AsyncDisposable {
     const settle = (record: SandboxRecord, signal: AbortSignal): Promise<void> => this.#settle(record, signal);
     const parts = { ...options, snapshots, checkpoints, lock };
     this.#parts = { ...parts, settle, auto: new AutoCheckpoints(parts, options.settings) };
-    this.snapshots = new HomeSnapshots({ ...parts, room: openSnapshotRoom(home, snapshots, quotas) });
+    const withRoom = { ...parts, room: openSnapshotRoom(home, snapshots, quotas) };
+    this.snapshots = new HomeSnapshots(withRoom);
+    this.hidden = new HomeHiddenSnapshots(withRoom);
     this.#users = new StateUsers({ journal, lock, checkpoints, snapshots, states: options.live.states, templates: options.templates });
   }
 

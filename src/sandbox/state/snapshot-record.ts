@@ -24,6 +24,8 @@ const inherited = {
 const schema = snapshotSchema.extend({
   version: z.literal(1),
   ...inherited,
+  /** No principal has it. */
+  isHidden: z.literal(true).optional(),
   /** Of the default sandbox that it is of. */
   defaultName: z.string().optional(),
   /** Which folder the workspace was. */

@@ -98,6 +98,8 @@ export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchem
   readonly secretsOf?: string;
   /** It reaches no place that is not of the public Internet, whatever its owner may reach. Clients of a server ask for it in vain. */
   readonly isPublicOnly?: boolean;
+  /** Id of a hidden snapshot, whose files it begins with in the place of a template's. Clients of a server name none. */
+  readonly hiddenSnapshot?: string;
 };
 
 export type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;
