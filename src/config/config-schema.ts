@@ -141,6 +141,18 @@ function toolsSchema() {
           "Tools that an agent publishes go live without asking the person. Default false: it is asked, or refused where it cannot be",
         ),
       listMax: integer(0, 1000).default(40).describe("Maximum number of users' tools in a caller's list. The others are found by a search"),
+      indexUrl: z
+        .string()
+        .min(1)
+        .max(2_000)
+        .optional()
+        .describe("Where Python packages of users' tools come from: the address of an index, or a folder of wheels. Default: PyPI"),
+      registryUrl: z
+        .string()
+        .min(1)
+        .max(2_000)
+        .optional()
+        .describe("Address of the registry that npm packages of users' tools come from. Default: npm's own"),
       timeoutMs: time(1, DAY_MS).default(50_000).describe("Maximum run time of a call of a user's tool that names none"),
     })
     .prefault({});

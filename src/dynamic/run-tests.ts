@@ -5,7 +5,7 @@ import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
 import { toResult } from "./unit-tool.ts";
-import type { ReadTool, ToolExpectation, ToolTest, UnitSpec } from "./unit.ts";
+import type { PackageLock, ReadTool, ToolExpectation, ToolTest, UnitSpec } from "./unit.ts";
 
 const SHOWN_CHARACTERS = 500;
 
@@ -20,6 +20,7 @@ export interface TestedUnit {
   readonly name: string;
   readonly spec: UnitSpec;
   readonly tools: readonly ReadTool[];
+  readonly lock?: PackageLock;
 }
 
 export interface TestingParts {

@@ -40,5 +40,10 @@ export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: UnitV
 
 export function toDetail(head: UnitHead, version: UnitVersion, facts: UnitFacts): UnitDetail {
   const { language: _language, ...spec } = version.spec;
-  return { ...toInfo(head, version, facts), ...spec, versions: head.versions, lastErrors: facts.counts.lastErrors };
+  return {
+    ...toInfo(head, version, facts),
+    ...spec,
+    versions: head.versions.map(({ packages: _packages, ...shown }) => shown),
+    lastErrors: facts.counts.lastErrors,
+  };
 }

@@ -59,7 +59,7 @@ async function callUnit(
   const session = JSON.stringify([principal.id, clientId ?? null, head.owner, head.name, version.number]);
   const outcome = await runner.call(
     principal,
-    { owner: head.owner, name: head.name, spec: version.spec },
+    { owner: head.owner, name: head.name, ...version },
     {
       tool: read,
       arguments: args,

@@ -10,6 +10,8 @@ export interface UnitSpec {
   readonly code: string;
   /** Packages, beside those that the code names itself. */
   readonly requirements?: readonly string[];
+  /** Packages may run code of theirs when they are installed. Absent: those that need to are refused. */
+  readonly sdist?: boolean;
   /** Of the sandboxes that its calls run in. Absent: `none`. */
   readonly network?: NonNullable<CreateOptions["network"]>;
   /** As for a sandbox: variables that hold placeholders for secrets of the owner. */
@@ -56,12 +58,26 @@ export interface ReadTool {
   readonly annotations?: Readonly<Partial<Record<"readOnlyHint" | "destructiveHint" | "idempotentHint" | "openWorldHint", boolean>>>;
 }
 
+/** Which packages a version has. They are installed again as they were. */
+export interface PackageLock {
+  /** What was asked, and from which index, as a hash. */
+  readonly wish: string;
+  /** Of the owner, the index and the packages: who has the same shares what is installed. */
+  readonly key: string;
+  readonly installer: "pip" | "npm";
+  /** Of pip a line for each package, with its hash; of npm the `package-lock.json`. */
+  readonly text: string;
+  readonly mayBuild?: boolean;
+}
+
 /** One version of a unit. It never changes. */
 export interface UnitVersion {
   /** From 1, without gaps. */
   readonly number: number;
   readonly spec: UnitSpec;
   readonly tools: readonly ReadTool[];
+  /** Absent: it has no packages. */
+  readonly lock?: PackageLock;
   readonly createdAt: Date;
 }
 
@@ -88,4 +104,6 @@ export interface VersionHead {
   readonly createdAt: Date;
   /** Its tests have passed, or it has none and was published. */
   readonly isTested: boolean;
+  /** Of its lock. */
+  readonly packages?: Pick<PackageLock, "wish" | "key">;
 }

@@ -10,13 +10,15 @@ import { LiveUnits } from "./live-units.ts";
 import { assertMayPublish, assertMayShare } from "./rights.ts";
 import { type ToolRules, toReadTools } from "./read-tools.ts";
 import { runTests, type TestedUnit, type TestReport } from "./run-tests.ts";
+import type { PreparedPackages } from "./packages/prepared-packages.ts";
+import { UnitPackages } from "./packages/unit-packages.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
 import type { FolderOfTools } from "./store/folder-of-tools.ts";
 import type { UnitId, UnitStore } from "./store/unit-store.ts";
 import { newestOf, shownVersion, toDetail, toInfo, type UnitFacts } from "./unit-info.ts";
 import type { GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife } from "./unit-life.ts";
 import { UnitStatistics } from "./unit-statistics.ts";
-import type { UnitHead, UnitSpec, UnitVersion } from "./unit.ts";
+import type { UnitHead, UnitSpec, UnitVersion, VersionHead } from "./unit.ts";
 import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
 
 /** Older ones are forgotten, but for the live one. */
@@ -31,6 +33,7 @@ export interface UserToolsOptions {
   /** A folder of the local user's with tools, which is only read. */
   readonly folder?: FolderOfTools;
   readonly runner: UnitRunner;
+  readonly packages: PreparedPackages;
   /** Called with the first unit: most homes have none. */
   readonly schemas: () => Promise<JsonSchemas>;
   /** Whether Belljar itself has a tool of that name. */
@@ -39,20 +42,25 @@ export interface UserToolsOptions {
   readonly report: (problem: string) => void;
 }
 
+/** What was read of a code. */
+type Told = Omit<UnitVersion, "number" | "createdAt">;
+
 /** Units in a store, and what callers have of them. Nothing of a unit's code runs outside a sandbox. */
 export class UserTools implements UnitLife, AsyncDisposable {
   readonly #options: UserToolsOptions;
   readonly #heads = new Map<string, UnitHead>();
   readonly #statistics = new UnitStatistics();
   readonly #live: LiveUnits;
+  readonly #packages: UnitPackages;
   #reading: Promise<unknown> = Promise.resolve();
   #unwatch: () => void = () => undefined;
   #edits: FileEdits | undefined;
 
   private constructor(options: UserToolsOptions) {
     this.#options = options;
-    const { runner, listMax, report } = options;
+    const { runner, packages: prepared, store, listMax, report } = options;
     this.#live = new LiveUnits({ runner, statistics: this.#statistics, listMax, report });
+    this.#packages = new UnitPackages({ prepared, runner, store, heads: () => this.#heads.values(), report });
   }
 
   /** Reads all live units. A change that another process makes afterwards is seen. */
@@ -97,7 +105,12 @@ export class UserTools implements UnitLife, AsyncDisposable {
     return toDetail(head, version, this.#factsOf(head));
   }
 
-  async add(principal: Principal, given: GivenUnit, signal: AbortSignal, { publish = false }: KeepOptions = {}): Promise<UnitInfo> {
+  add(principal: Principal, given: GivenUnit, signal: AbortSignal, options: KeepOptions = {}): Promise<UnitInfo> {
+    return this.#packages.during(() => this.#add(principal, given, signal, options));
+  }
+
+  // eslint-disable-next-line max-params -- the contract's
+  async #add(principal: Principal, given: GivenUnit, signal: AbortSignal, { publish = false }: KeepOptions): Promise<UnitInfo> {
     if (publish) assertMayPublish(principal);
     const told = await this.#read(principal, given, signal);
     const name = given.name ?? told.tools[0]?.function ?? "";
@@ -113,7 +126,8 @@ export class UserTools implements UnitLife, AsyncDisposable {
   async update(principal: Principal, given: NamedUnit, signal: AbortSignal, { publish = false }: KeepOptions = {}): Promise<UnitInfo> {
     if (publish) assertMayPublish(principal);
     const head = this.#find(principal, given.name);
-    return this.#keep(principal, head, await this.#read(principal, given, signal), { publish, signal });
+    const keep = async () => this.#keep(principal, head, await this.#read(principal, given, signal), { publish, signal });
+    return this.#packages.during(keep);
   }
 
   async test(principal: Principal, name: string, signal: AbortSignal, { number, isClosed = false }: TestOptions = {}): Promise<Tested> {
@@ -161,8 +175,10 @@ export class UserTools implements UnitLife, AsyncDisposable {
   async remove(principal: Principal, name: string): Promise<void> {
     assertMayPublish(principal);
     const head = this.#find(principal, name);
-    await this.#options.store.remove(head.owner, head.name, head.revision);
-    this.#forget(head);
+    await this.#packages.during(async () => {
+      await this.#options.store.remove(head.owner, head.name, head.revision);
+      this.#forget(head);
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -171,6 +187,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     this.#unwatch();
     await this.#reading;
     await this.#options.runner[Symbol.asyncDispose]();
+    await this.#options.packages[Symbol.asyncDispose]();
     await this.#options.store[Symbol.asyncDispose]();
   }
 
@@ -181,12 +198,12 @@ export class UserTools implements UnitLife, AsyncDisposable {
   }
 
   /** What callers may not publish is read all the same: it is a draft. */
-  async #read(principal: Principal, { name, spec }: GivenUnit, signal: AbortSignal): Promise<Pick<UnitVersion, "spec" | "tools">> {
-    if (spec.requirements && spec.requirements.length > 0)
-      throw new BelljarError("NOT_SUPPORTED", `Packages cannot be installed for tools yet (${spec.requirements.slice(0, 5).join(", ")})`);
+  async #read(principal: Principal, { name, spec }: GivenUnit, signal: AbortSignal): Promise<Told> {
     await assertNetworkGranted(spec.network ?? "none", principal);
-    const told = await this.#options.runner.read(principal, { owner: principal.id, name: name ?? "tool", spec }, signal);
-    return { spec, tools: toReadTools(told, await this.#rulesFor(principal, name)) };
+    const named = { owner: principal.id, name: name ?? "tool", spec };
+    const lock = await this.#packages.lockFor(principal, named, signal);
+    const told = await this.#options.runner.read(principal, { ...named, lock }, signal);
+    return { spec, tools: toReadTools(told, await this.#rulesFor(principal, name)), ...(lock && { lock }) };
   }
 
   async #rulesFor({ id: owner }: Principal, name: string | undefined): Promise<ToolRules> {
@@ -208,12 +225,12 @@ export class UserTools implements UnitLife, AsyncDisposable {
   async #keep(
     principal: Principal,
     head: UnitHead,
-    told: Pick<UnitVersion, "spec" | "tools">,
+    told: Told,
     { publish, signal }: { readonly publish: boolean; readonly signal: AbortSignal },
   ): Promise<UnitInfo> {
     const version: UnitVersion = { number: (newestOf(head)?.number ?? 0) + 1, ...told, createdAt: new Date() };
     if (publish) await this.#assertTested(principal, head.name, version, signal);
-    const versions = [...head.versions, { number: version.number, createdAt: version.createdAt, isTested: publish }];
+    const versions = [...head.versions, toHead(version, publish)];
     const kept = versions.filter(({ number }, index) => index >= versions.length - VERSIONS_MAX || number === head.live);
     if (publish) this.#assertFree(head, version);
     const changed = await this.#change({ ...head, versions: kept, ...(publish && { live: version.number, isDisabled: false }) }, version);
@@ -286,6 +303,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const known = this.#heads.get(keyOf(head));
     if (known && known.revision >= head.revision) return;
     this.#heads.set(keyOf(head), head);
+    this.#packages.noteChange(known);
     const { live, isDisabled } = head;
     const version = live === undefined || isDisabled ? undefined : await this.#options.store.version(head.owner, head.name, live);
     const schemas = version && (await this.#options.schemas());
@@ -294,6 +312,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
 
   #forget(head: UnitHead): void {
     this.#heads.delete(keyOf(head));
+    this.#packages.noteChange(head);
     this.#statistics.forget(head);
     this.#live.set(head, undefined);
   }
@@ -301,6 +320,10 @@ export class UserTools implements UnitLife, AsyncDisposable {
 
 function closed({ network: _network, secrets: _secrets, ...spec }: UnitSpec): UnitSpec {
   return spec;
+}
+
+function toHead({ number, createdAt, lock }: UnitVersion, isTested: boolean): VersionHead {
+  return { number, createdAt, isTested, ...(lock && { packages: { wish: lock.wish, key: lock.key } }) };
 }
 
 function keyOf({ owner, name }: UnitId): string {

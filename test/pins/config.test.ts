@@ -81,6 +81,8 @@ it("keeps every setting with its variables", () => {
       "tools.directory BELLJAR_TOOLS_DIRECTORY",
       "tools.agentPublish BELLJAR_TOOLS_AGENT_PUBLISH",
       "tools.listMax BELLJAR_TOOLS_LIST_MAX",
+      "tools.indexUrl BELLJAR_TOOLS_INDEX_URL PIP_INDEX_URL",
+      "tools.registryUrl BELLJAR_TOOLS_REGISTRY_URL",
       "tools.timeoutMs BELLJAR_TOOLS_TIMEOUT_MS",
       "oauth.issuer BELLJAR_OAUTH_ISSUER",
       "oauth.audience BELLJAR_OAUTH_AUDIENCE",

@@ -82,6 +82,7 @@ it("keeps every error code with its status", () => {
       "TOOL_INVALID 422",
       "TOOL_FAILED 422",
       "TOOL_TESTS_FAILED 422",
+      "TOOL_DEPENDENCIES_FAILED 422",
       "TOOL_CONFLICT 409",
       "RESULT_TOO_LARGE 413",
       "RESOURCE_NOT_FOUND 404",

@@ -1,11 +1,14 @@
 import { type CallOptions, type Catalog, createCatalog } from "../../src/catalog/catalog.ts";
 import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
+import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
 import type { UnitInfo } from "../../src/dynamic/wire/unit-schema.ts";
 import type { ToolLanguage, UnitSpec } from "../../src/dynamic/unit.ts";
 import type { UserTools } from "../../src/dynamic/user-tools.ts";
+import type { Egress } from "../../src/network/egress.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
-import { LOCAL, type Principal, type Sandboxes } from "../../src/sandbox/sandbox.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
+import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
 import { userTools } from "../../src/tools/user-tools/user-tools.ts";
 import { byName } from "./by-name.ts";
 import { KERNELS, makeHome } from "./namespace-home.ts";
@@ -17,7 +20,7 @@ const config = { sandbox: { timeoutMs: 600_000, pids: 256 }, listMax: 100, tombs
 /** One process of a home with users' tools. */
 export interface ToolsProcess {
   readonly tools: UserTools;
-  readonly sandboxes: Sandboxes;
+  readonly sandboxes: LocalSandboxes;
   readonly catalog: Catalog;
   onProblem(listener: (problem: string) => void): void;
   /** The names of users' tools in the principal's list. */
@@ -33,11 +36,19 @@ export interface ToolsLab extends ToolsProcess, AsyncDisposable {
   another(): Promise<ToolsProcess>;
 }
 
-export async function openToolsLab({ folder }: { readonly folder?: string } = {}): Promise<ToolsLab> {
+export interface ToolsLabOptions {
+  readonly packages?: PackageSettings;
+  /** A folder of tools. */
+  readonly folder?: string;
+  /** The way out of its sandboxes. It belongs to the caller. */
+  readonly egress?: Egress;
+}
+
+export async function openToolsLab(options: ToolsLabOptions = {}): Promise<ToolsLab> {
   const home = await makeHome();
   const opened: (() => Promise<void>)[] = [];
   const another = async (): Promise<ToolsProcess> => {
-    const process = await openProcess({ path: home.path, folder, runtimes: byName(await home.open("auto", "run", KERNELS)) });
+    const process = await openProcess(home.path, byName(await home.open("auto", "run", KERNELS)), options);
     opened.push(() => process.close());
     return process;
   };
@@ -52,17 +63,21 @@ export async function openToolsLab({ folder }: { readonly folder?: string } = {}
   };
 }
 
-interface ProcessOptions {
-  readonly path: string;
-  readonly folder: string | undefined;
-  readonly runtimes: Parameters<typeof createLocalSandboxes>[0]["runtimes"];
-}
-
-async function openProcess({ path, folder, runtimes }: ProcessOptions): Promise<ToolsProcess & { close(): Promise<void> }> {
+async function openProcess(
+  path: string,
+  runtimes: Parameters<typeof createLocalSandboxes>[0]["runtimes"],
+  { packages, egress, folder }: ToolsLabOptions,
+): Promise<ToolsProcess & { close(): Promise<void> }> {
   const listeners: ((problem: string) => void)[] = [];
   const report = (problem: string): void => listeners.forEach((listener) => listener(problem));
-  const sandboxes = createLocalSandboxes({ home: path, runtimes, config });
-  const tools = await openTestUserTools({ path, sandboxes, report, ...(folder !== undefined && { folder }) });
+  const sandboxes = createLocalSandboxes({ home: path, runtimes, config, ...(egress && { egress }) });
+  const tools = await openTestUserTools({
+    path,
+    sandboxes,
+    report,
+    ...(packages && { packages }),
+    ...(folder !== undefined && { folder }),
+  });
   const texts = createTestTexts();
   const catalog = createCatalog({
     sources: [fixedTools(userTools({ life: async () => tools, texts, agentPublish: false })), tools.source],

@@ -15,7 +15,16 @@ const HARNESSES: Readonly<Record<HarnessLanguage, Starts>> = {
   typescript: node,
 };
 
-/** `name`: of the unit, for the file's name in tracebacks. */
-export function harnessOf({ language, code }: { readonly language: HarnessLanguage; readonly code: string }, name: string): HarnessProgram {
-  return { ...HARNESSES[language], code: { language, code, name } };
+/** `packages`: the folder of its packages, which Node finds by itself. `name`: of the unit, for the file's name in tracebacks. */
+export function harnessOf(
+  { language, code }: { readonly language: HarnessLanguage; readonly code: string },
+  name: string,
+  packages?: string,
+): HarnessProgram {
+  const { argv, env } = HARNESSES[language];
+  return {
+    argv,
+    env: { ...env, ...(packages !== undefined && language === "python" && { PYTHONPATH: packages }) },
+    code: { language, code, name },
+  };
 }

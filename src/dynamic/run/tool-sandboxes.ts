@@ -1,7 +1,8 @@
 import { SandboxReaper } from "../../interpreter/sandbox-reaper.ts";
 import { cutLimits, policyWithin } from "../../sandbox/grants.ts";
 import { type CreateOptions, LOCAL, type Principal, type Sandbox, type Sandboxes } from "../../sandbox/sandbox.ts";
-import type { UnitSpec } from "../unit.ts";
+import type { PreparedPackages } from "../packages/prepared-packages.ts";
+import type { PackageLock, UnitSpec } from "../unit.ts";
 import { SESSION_MS, type SessionKey, SessionSandboxes } from "./session-sandboxes.ts";
 
 /** Time that a sandbox has beyond the code's time limit, so that the code times out before the sandbox ends. */
@@ -13,12 +14,15 @@ export interface ToolSandboxesOptions {
   readonly sandboxes: Pick<Sandboxes, "create">;
   /** Of a unit that names none. A limit that the host cannot enforce is left out then. */
   readonly limits: Limits;
+  readonly packages: Pick<PreparedPackages, "snapshotOf">;
 }
 
 export interface ToolWork<T> {
   /** Whose code it is: its secrets are the owner's, whoever calls. */
   readonly owner: string;
   readonly spec: Pick<UnitSpec, "limits" | "network" | "secrets">;
+  /** Packages that the sandbox has. */
+  readonly lock?: PackageLock | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Whose sandbox is used again. Absent: a fresh one is, and ends with the work. */
@@ -26,7 +30,7 @@ export interface ToolWork<T> {
   readonly work: (sandbox: Sandbox) => Promise<T>;
 }
 
-type Wish = Pick<ToolWork<unknown>, "owner" | "spec">;
+type Wish = Omit<ToolWork<unknown>, "session" | "work">;
 
 /** The sandboxes that users' code runs in. They are their caller's, and nobody finds them. Disposing ends them. */
 export class ToolSandboxes implements AsyncDisposable {
@@ -48,8 +52,9 @@ export class ToolSandboxes implements AsyncDisposable {
     return this.#reaper.reapAfter(sandbox, () => work(sandbox));
   }
 
-  async #optionsOf(principal: Principal, { owner, spec }: Wish, timeoutMs: number): Promise<CreateOptions> {
+  async #optionsOf(principal: Principal, { owner, spec, lock, signal }: Wish, timeoutMs: number): Promise<CreateOptions> {
     const { limits, network = "none", secrets } = spec;
+    const hiddenSnapshot = lock && (await this.#options.packages.snapshotOf(principal, lock, signal));
     return {
       limits: limits ?? cutLimits(this.#options.limits, principal),
       bestEffort: limits === undefined,
@@ -60,6 +65,7 @@ export class ToolSandboxes implements AsyncDisposable {
       isHidden: true,
       timeoutMs,
       ...(secrets && { secrets, secretsOf: owner }),
+      ...(hiddenSnapshot !== undefined && { hiddenSnapshot }),
     };
   }
 

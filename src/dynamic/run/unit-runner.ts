@@ -3,8 +3,10 @@ import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox } from "../../sandbox/sandbox.ts";
 import { askHarness, type Harnessed, type HarnessOptions } from "../harness/ask-harness.ts";
 import type { HarnessAnswer, ToldTool } from "../harness/harness-messages.ts";
+import { packagesFolder } from "../packages/package-places.ts";
+import { installerOf, mayNamePackages } from "../packages/requirements.ts";
 import { readShellTool, shellCall } from "../shell-tool.ts";
-import type { ReadTool, UnitSpec } from "../unit.ts";
+import type { PackageLock, ReadTool, UnitSpec } from "../unit.ts";
 import { harnessOf } from "./harness-programs.ts";
 import { runScript } from "./run-script.ts";
 import type { SessionKey } from "./session-sandboxes.ts";
@@ -26,6 +28,7 @@ export interface NamedSpec {
   readonly owner: string;
   readonly name: string;
   readonly spec: UnitSpec;
+  readonly lock?: PackageLock | undefined;
 }
 
 export interface UnitCall {
@@ -57,33 +60,58 @@ export class UnitRunner implements AsyncDisposable {
     return this.#options.sandboxes[Symbol.asyncDispose]();
   }
 
+  /** The packages that the code names. It is not run, and where nothing in it could be such a name no sandbox is asked. Rejects as `read`. */
+  async requirements(principal: Principal, unit: NamedSpec, signal: AbortSignal): Promise<readonly string[]> {
+    const { name, spec } = unit;
+    const installer = installerOf(spec.language);
+    if (!installer || !mayNamePackages(installer, spec.code)) return [];
+    const answer = await this.#ask(principal, unit, "requirements", signal);
+    if (answer.type === "requirements") return answer.requirements;
+    throw answer.type === "refused" ? invalid(name, answer) : strange(answer);
+  }
+
   /**
    * The tools of the code. It runs to the end of its file, in a sandbox without network and secrets. Rejects with `TOOL_INVALID`, with the
    * line and the reason.
    */
-  async read(principal: Principal, { owner, name, spec }: NamedSpec, signal: AbortSignal): Promise<readonly ToldTool[]> {
-    const { language, limits } = spec;
-    if (language === "shell") return readScript(name, spec);
-    const program = harnessOf({ ...spec, language }, name);
-    const { answer } = await this.#options.sandboxes.use(principal, {
-      owner,
-      spec: limits === undefined ? {} : { limits },
-      timeoutMs: READ_MS,
-      signal,
-      work: (sandbox) => askHarness(sandbox, program, { do: "read" }, { signal, timeoutMs: READ_MS, maxOutputBytes: MAX_OUTPUT_BYTES }),
-    });
+  async read(principal: Principal, unit: NamedSpec, signal: AbortSignal): Promise<readonly ToldTool[]> {
+    const { name, spec } = unit;
+    if (spec.language === "shell") return readScript(name, spec);
+    const answer = await this.#ask(principal, unit, "read", signal);
     if (answer.type === "tools") return answer.tools;
     throw answer.type === "refused" ? invalid(name, answer) : strange(answer);
   }
 
   /** What the code does wrong is an answer. Rejects if it gives none. */
-  async call(principal: Principal, { owner, name, spec }: NamedSpec, { session, signal, ...call }: UnitCall): Promise<CallOutcome> {
+  async call(principal: Principal, { owner, name, spec, lock }: NamedSpec, { session, signal, ...call }: UnitCall): Promise<CallOutcome> {
     const { timeoutMs = this.#options.timeoutMs } = spec;
     const options = { signal, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, ...call };
-    const work = beginCall({ owner, name, spec }, call, options);
-    const { answer, printed } = await this.#options.sandboxes.use(principal, { owner, spec, timeoutMs, signal, session, work });
+    const work = beginCall({ owner, name, spec, lock }, call, options);
+    const { answer, printed } = await this.#options.sandboxes.use(principal, { owner, spec, lock, timeoutMs, signal, session, work });
     if (answer.type === "result" || answer.type === "error") return { answer, printed };
     throw answer.type === "refused" ? invalid(name, answer) : strange(answer);
+  }
+
+  // eslint-disable-next-line max-params -- as `read`, and what it does
+  async #ask(
+    principal: Principal,
+    { owner, name, spec, lock }: NamedSpec,
+    order: "requirements" | "read",
+    signal: AbortSignal,
+  ): Promise<HarnessAnswer> {
+    const { language, limits } = spec;
+    if (language === "shell") throw new TypeError("A shell tool has no harness");
+    const options = { signal, timeoutMs: READ_MS, maxOutputBytes: MAX_OUTPUT_BYTES };
+    const { answer } = await this.#options.sandboxes.use(principal, {
+      owner,
+      spec: limits === undefined ? {} : { limits },
+      lock,
+      timeoutMs: READ_MS,
+      signal,
+      work: (sandbox) =>
+        askHarness(sandbox, harnessOf({ ...spec, language }, name, lock && packagesFolder(sandbox)), { do: order }, options),
+    });
+    return answer;
   }
 }
 
@@ -91,7 +119,7 @@ type Work = (sandbox: Sandbox) => Promise<Harnessed>;
 
 /** Throws before a sandbox is made for what cannot be called. */
 function beginCall(
-  { name, spec }: NamedSpec,
+  { name, spec, lock }: NamedSpec,
   { tool, arguments: args }: Pick<UnitCall, "tool" | "arguments">,
   options: HarnessOptions,
 ): Work {
@@ -100,8 +128,8 @@ function beginCall(
     const script = shellCall(tool, spec.code, args);
     return (sandbox) => runScript(sandbox, tool, script, options);
   }
-  const program = harnessOf({ ...spec, language }, name);
-  return (sandbox) => askHarness(sandbox, program, { do: "call", function: tool.function, arguments: args }, options);
+  const harness = (sandbox: Sandbox) => harnessOf({ ...spec, language }, name, lock && packagesFolder(sandbox));
+  return (sandbox) => askHarness(sandbox, harness(sandbox), { do: "call", function: tool.function, arguments: args }, options);
 }
 
 function readScript(name: string, { code }: UnitSpec): readonly ToldTool[] {

@@ -1,10 +1,12 @@
 import * as z from "zod";
 import { createOptionsSchema } from "../../sandbox/wire/create-schema.ts";
 import { dateField } from "../../sandbox/wire/fields.ts";
-import { TOOL_LANGUAGES, type ReadTool, type ToolTest, type UnitHead, type UnitSpec, type UnitVersion } from "../unit.ts";
+import { TOOL_LANGUAGES, type ReadTool, type PackageLock, type ToolTest, type UnitHead, type UnitSpec, type UnitVersion } from "../unit.ts";
 import { isShallow, JSON_DEPTH_MAX } from "./json-depth.ts";
 
 export const CODE_BYTES_MAX = 2 ** 20;
+/** Of the text of a lock. */
+export const LOCK_BYTES_MAX = 2 ** 21;
 const REQUIREMENTS_MAX = 100;
 const REQUIREMENT_CHARACTERS_MAX = 200;
 const TESTS_MAX = 50;
@@ -38,6 +40,10 @@ export const manifestSchema = z.strictObject({
     .readonly()
     .optional()
     .describe("Packages, beside those that the code names itself"),
+  sdist: z
+    .boolean()
+    .optional()
+    .describe("Packages may run code of theirs when they are installed. Default false: wheels alone, and no scripts of npm"),
   network: network.describe("Of the sandboxes that its calls run in. Default `none`"),
   secrets,
   limits: limits.describe("Of the sandboxes that its calls run in"),
@@ -86,15 +92,27 @@ const readTool = z.strictObject({
 
 const number = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
 
+const packagesFields = { wish: z.string().regex(/^[0-9a-f]{40}$/), key: z.string().regex(/^[0-9a-f]{40}$/) };
+const packageLock = z.strictObject({
+  ...packagesFields,
+  installer: z.enum(["pip", "npm"]),
+  text: z.string().max(LOCK_BYTES_MAX),
+  mayBuild: z.boolean().optional(),
+}) satisfies z.ZodType<PackageLock>;
+
 /** A version as a store keeps it; `z.encode` gives its JSON. */
 export const unitVersionSchema = z.strictObject({
   number,
   spec: specSchema,
   tools: z.array(readTool).max(TOOLS_MAX).readonly(),
+  lock: packageLock.optional(),
   createdAt: dateField,
 }) satisfies z.ZodType<UnitVersion>;
 
-export const versionHeadSchema = z.strictObject({ number, createdAt: dateField, isTested: z.boolean() });
+/** A version as a list of them shows it. */
+export const shownVersionSchema = z.strictObject({ number, createdAt: dateField, isTested: z.boolean() });
+
+export const versionHeadSchema = shownVersionSchema.extend({ packages: z.strictObject(packagesFields).optional() });
 
 /** A head as a store keeps it; `z.encode` gives its JSON. */
 export const unitHeadSchema = z.strictObject({

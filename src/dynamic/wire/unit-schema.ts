@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { dateField } from "../../sandbox/wire/fields.ts";
-import { unitSpecSchema, versionHeadSchema } from "../store/stored-unit.ts";
+import { shownVersionSchema, unitSpecSchema } from "../store/stored-unit.ts";
 import { TOOL_LANGUAGES } from "../unit.ts";
 
 const jsonSchema = z.record(z.string(), z.unknown());
@@ -47,7 +47,7 @@ const { name: _name, language: _language, ...specFields } = unitSpecSchema.shape
 export const unitDetailSchema = z.object({
   ...unitFields,
   ...specFields,
-  versions: z.array(versionHeadSchema).readonly().describe("Oldest first"),
+  versions: z.array(shownVersionSchema).readonly().describe("Oldest first"),
   lastErrors: z
     .array(z.object({ at: dateField, message: z.string() }))
     .readonly()
