@@ -156,6 +156,8 @@ export const GUARANTEES = {
     "A tool uses the secrets of its owner, whoever calls it, and sends their values to the hosts that it names alone. A caller's secret of the same name is never sent.",
   "shared-tools-stay-outside":
     "A tool that somebody with a token shares reaches no place that is not of the public Internet, though its caller may, and never more than its caller. Nobody keeps a tool whose network is wider than its own.",
+  "tool-packages-apart":
+    "The packages of a tool are installed in a sandbox that reaches the index and nothing else, has no secret and none of the code that asks for them. Code of a package runs at the install only if the tool says so. What is installed is in tools of one owner alone, and in nobody's list of snapshots; only a call of such a tool begins with it. A version has the packages with the hashes that it was tested with.",
   "agents-ask-for-tools":
     "A tool that an agent has written goes live only when the person agrees, who is shown its code or what changes of it, its network and its secrets, or where the configuration says that nobody is asked. Before, its tests reach no network and no secret. A token gives tools to callers only with the scope `tools:publish`, and shares them only with `tools:share`.",
   "states-apart":
