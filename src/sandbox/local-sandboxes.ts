@@ -169,7 +169,7 @@ class HomeSandboxes implements LocalSandboxes {
   async create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<CreatedSandbox> {
     if (signal.aborted) throw cancelled(signal);
     const { record, source } = await makeRecord(this.#parts(), { principal, options });
-    const lost = source && (await this.#states.snapshots.tellLost(source, signal));
+    const lost = source && !source.isHidden ? await this.#states.snapshots.tellLost(source, signal) : undefined;
     return createdSandbox({ sandbox: await this.#makeOf(record, principal, signal), lost }, principal, this.#runtimes);
   }
 

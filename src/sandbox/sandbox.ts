@@ -241,7 +241,7 @@ export interface Snapshots {
 }
 
 export interface CreatedSandbox extends Sandbox {
-  /** As of forks. Absent if it began with no snapshot. */
+  /** As of forks. Absent if it began with no snapshot, or a hidden one. */
   readonly lost?: readonly string[];
 }
 

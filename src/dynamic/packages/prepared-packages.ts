@@ -124,7 +124,9 @@ function install(work: Installing, { installer, mayBuild, ...from }: From, index
 
 function namesOf(from: From): string {
   if ("requirements" in from) return from.requirements.join(", ");
-  return from.installer === "npm" ? "those of its package-lock.json" : from.lock.replaceAll(/ .*\n/g, " ").trim();
+  if (from.installer === "npm") return "those of its package-lock.json";
+  const lines = from.lock.trimEnd().split("\n");
+  return lines.map((line) => line.split(" ", 1).join("")).join(", ");
 }
 
 async function assertReaches(principal: Principal, { network, name }: PackageIndex): Promise<void> {
