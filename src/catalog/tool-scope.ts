@@ -31,7 +31,9 @@ export function reachableTools(tools: Iterable<Tool>, scope: ToolScope): readonl
 export function findRefusal(tool: Tool, scope: ToolScope): string | undefined {
   if (tool.role === "discovery") return undefined;
   if (scope.without && Object.hasOwn(scope.without, tool.name)) return scope.without[tool.name];
-  if (scope.readOnly && !tool.annotations.readOnlyHint && !tool.delegates) return "only tools that read are allowed";
+  // What others' code says of itself is no promise of ours.
+  const isReader = tool.annotations.readOnlyHint && tool.origin !== "dynamic";
+  if (scope.readOnly && !isReader && !tool.delegates) return "only tools that read are allowed";
   if (scope.granted && tool.role !== "support" && !scope.granted.includes(tool.toolset)) {
     return `the token has no scope toolset:${tool.toolset}`;
   }

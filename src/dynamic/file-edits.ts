@@ -1,4 +1,5 @@
 import { limitTime } from "../async/limit-time.ts";
+import { mapLimit } from "../async/map-limit.ts";
 import { TurnsByKey } from "../async/turns-by-key.ts";
 import { BelljarError } from "../errors.ts";
 import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
@@ -10,6 +11,8 @@ export type Edits = Pick<EditableStore, "edits" | "edited" | "onEdit">;
 
 /** Time for an edit to be read, tested and published. */
 const EDIT_MS = 300_000;
+/** How many are read together when a folder of many is found. */
+const TOGETHER = 4;
 
 export interface FileEditsOptions {
   readonly places: readonly Edits[];
@@ -51,7 +54,7 @@ export class FileEdits implements AsyncDisposable {
       this.#options.report(`The files of tools cannot be looked at: ${String(cause)}`);
       return [];
     });
-    await Promise.all(units.map((unit) => this.#takeUp(place, unit)));
+    await mapLimit(units, TOGETHER, (unit) => this.#takeUp(place, unit));
   }
 
   #takeUp(place: Edits, unit: UnitId): Promise<void> {

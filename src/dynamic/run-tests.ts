@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { limitTime } from "../async/limit-time.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import type { ToolResult } from "../catalog/tool.ts";
 import { BelljarError } from "../errors.ts";
@@ -7,6 +8,8 @@ import type { UnitRunner } from "./run/unit-runner.ts";
 import { toResult } from "./unit-tool.ts";
 import type { PackageLock, ReadTool, ToolExpectation, ToolTest, UnitSpec } from "./unit.ts";
 
+/** Of all tests of a unit. */
+const TESTS_MS = 600_000;
 const SHOWN_CHARACTERS = 500;
 
 export interface TestReport {
@@ -36,10 +39,11 @@ export async function runTests(
   signal: AbortSignal,
 ): Promise<readonly TestReport[]> {
   const reports: TestReport[] = [];
+  using limit = limitTime(signal, TESTS_MS);
   for (const test of unit.spec.tests ?? []) {
     const read = findTool(unit, test);
     const tool = read?.name ?? test.tool ?? "";
-    const problem = read ? await runTest(parts, principal, { unit, read, test }, signal) : tellMissing(unit, test);
+    const problem = read ? await runTest(parts, principal, { unit, read, test }, limit.signal) : tellMissing(unit, test);
     reports.push({ tool, ...(problem !== undefined && { problem }) });
   }
   return reports;

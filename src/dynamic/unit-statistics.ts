@@ -4,7 +4,7 @@ import type { UnitId } from "./store/unit-store.ts";
 const ERRORS_KEPT = 10;
 const MESSAGE_CHARACTERS = 2_000;
 /** Units that were called least recently are forgotten. */
-const UNITS_MAX = 10_000;
+const UNITS_MAX = 1_000;
 
 export interface CallError {
   readonly at: Date;
@@ -61,11 +61,18 @@ export class UnitStatistics {
       totalMs: totalMs + ms,
       lastCalledAt: at,
       lastErrors:
-        error === undefined ? lastErrors : [{ at, message: error.slice(0, MESSAGE_CHARACTERS) }, ...lastErrors].slice(0, ERRORS_KEPT),
+        error === undefined
+          ? lastErrors
+          : [{ at, message: copyOf(error.slice(0, MESSAGE_CHARACTERS)) }, ...lastErrors].slice(0, ERRORS_KEPT),
     });
     const [oldest] = this.#byUnit.keys();
     if (this.#byUnit.size > UNITS_MAX && oldest !== undefined) this.#byUnit.delete(oldest);
   }
+}
+
+/** A part of a text holds the whole text in memory. */
+function copyOf(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 function keyOf({ owner, name }: UnitId): string {

@@ -56,7 +56,7 @@ async function callUnit(
   args: Readonly<Record<string, unknown>>,
 ): Promise<ToolResult> {
   const { principal, clientId, signal } = context;
-  const session = JSON.stringify([principal.id, clientId ?? null, head.owner, head.name, version.number]);
+  const session = JSON.stringify([principal.id, clientId ?? null, head.owner, head.name, version.number, version.createdAt.getTime()]);
   const outcome = await runner.call(
     principal,
     { owner: head.owner, name: head.name, ...version },
@@ -83,8 +83,11 @@ export function toResult(read: ReadTool, { answer, printed }: CallOutcome): Tool
     return { ...textResult({ code: "TOOL_FAILED", name, message, traceback: traceback ?? null }, text), isError: true };
   }
   const { content, structured } = answer;
-  if (read.outputSchema && structured)
-    return { value: structured, structured, content: [{ type: "text", text: JSON.stringify(structured) }] };
+  if (read.outputSchema && !structured) {
+    const message = "The tool says that it answers structure, and did not";
+    return { ...textResult({ code: "TOOL_FAILED", name: "ResultError", message, traceback: null }, message), isError: true };
+  }
+  if (structured) return { value: structured, structured, content: [{ type: "text", text: JSON.stringify(structured) }] };
   const blocks = content.length > 0 ? content : [{ type: "text", text: "The tool answered nothing." } as const];
   const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
   return textResult(texts.length === content.length ? texts.join("\n") : content, blocks);

@@ -104,6 +104,8 @@ export interface VersionHead {
   readonly createdAt: Date;
   /** Its tests have passed, or it has none and was published. */
   readonly isTested: boolean;
+  /** Callers have had it. */
+  readonly wasLive?: boolean | undefined;
   /** Of its lock. */
   readonly packages?: Pick<PackageLock, "wish" | "key">;
 }

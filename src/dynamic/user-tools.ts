@@ -14,6 +14,7 @@ import type { PreparedPackages } from "./packages/prepared-packages.ts";
 import { UnitPackages } from "./packages/unit-packages.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
 import type { FolderOfTools } from "./store/folder-of-tools.ts";
+import { unitNameSchema } from "./store/stored-unit.ts";
 import type { UnitId, UnitStore } from "./store/unit-store.ts";
 import { newestOf, shownVersion, toDetail, toInfo, type UnitFacts } from "./unit-info.ts";
 import type { GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife } from "./unit-life.ts";
@@ -23,6 +24,8 @@ import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
 
 /** Older ones are forgotten, but for the live one. */
 const VERSIONS_MAX = 20;
+/** Of one owner. */
+const UNITS_MAX = 2_000;
 /** How many units are read together when a store is opened. */
 const PARALLEL = 32;
 
@@ -112,8 +115,11 @@ export class UserTools implements UnitLife, AsyncDisposable {
   // eslint-disable-next-line max-params -- the contract's
   async #add(principal: Principal, given: GivenUnit, signal: AbortSignal, { publish = false }: KeepOptions): Promise<UnitInfo> {
     if (publish) assertMayPublish(principal);
+    this.#assertRoom(principal);
+    if (given.name !== undefined) assertUnitName(given.name);
     const told = await this.#read(principal, given, signal);
-    const name = given.name ?? told.tools[0]?.function ?? "";
+    const name = given.name ?? told.tools[0]?.name ?? "";
+    assertUnitName(name);
     const id = { owner: principal.id, name };
     if (this.#heads.has(keyOf(id))) throw nameTaken(name);
     const none: UnitHead = { ...id, revision: 0, versions: [], isDisabled: false, isShared: false };
@@ -133,10 +139,12 @@ export class UserTools implements UnitLife, AsyncDisposable {
   async test(principal: Principal, name: string, signal: AbortSignal, { number, isClosed = false }: TestOptions = {}): Promise<Tested> {
     const head = this.#find(principal, name);
     const version = await this.#version(head, number ?? newestOf(head)?.number ?? 0);
-    const spec = isClosed ? closed(version.spec) : version.spec;
+    const mayReach = !isClosed && (principal.grants?.publishesTools ?? principal.grants === undefined);
+    const spec = mayReach ? version.spec : closed(version.spec);
     const tests = await this.#runTests(principal, { owner: head.owner, name, ...version, spec }, signal);
     const isTested = tests.every(({ problem }) => problem === undefined);
-    const versions = head.versions.map((one) => (one.number === version.number ? { ...one, isTested } : one));
+    // What has been live was tested with all that it reaches.
+    const versions = head.versions.map((one) => (one.number === version.number && !one.wasLive ? { ...one, isTested } : one));
     const changed = await this.#change({ ...head, versions });
     return { unit: await this.#infoOf(changed), tests };
   }
@@ -145,36 +153,42 @@ export class UserTools implements UnitLife, AsyncDisposable {
     assertMayPublish(principal);
     const head = this.#find(principal, name);
     const version = await this.#version(head, number ?? newestOf(head)?.number ?? 0);
+    this.#assertMayGive(principal, head, version);
     await this.#assertTested(principal, name, version, signal);
     this.#assertFree(head, version);
-    const versions = head.versions.map((one) => (one.number === version.number ? { ...one, isTested: true } : one));
+    const versions = head.versions.map((one) => (one.number === version.number ? { ...one, isTested: true, wasLive: true } : one));
     return this.#infoOf(await this.#change({ ...head, versions, live: version.number, isDisabled: false }));
   }
 
   async rollback(principal: Principal, name: string, number: number): Promise<UnitInfo> {
     assertMayPublish(principal);
     const head = this.#find(principal, name);
-    const version = head.versions.find((one) => one.number === number);
-    if (!version?.isTested) throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number} that was live: see its versions`);
-    this.#assertFree(head, await this.#version(head, number));
+    if (!head.versions.some((one) => one.number === number && one.wasLive))
+      throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number} that was live: see its versions`);
+    const version = await this.#version(head, number);
+    this.#assertMayGive(principal, head, version);
+    this.#assertFree(head, version);
     return this.#infoOf(await this.#change({ ...head, live: number, isDisabled: false }));
   }
 
   async setDisabled(principal: Principal, name: string, isDisabled: boolean): Promise<UnitInfo> {
     assertMayPublish(principal);
-    return this.#infoOf(await this.#change({ ...this.#find(principal, name), isDisabled }));
+    const head = this.#find(principal, name);
+    if (!isDisabled && head.live !== undefined) this.#assertFree(head, await this.#version(head, head.live));
+    return this.#infoOf(await this.#change({ ...head, isDisabled }));
   }
 
   async share(principal: Principal, name: string, isShared: boolean): Promise<UnitInfo> {
     const head = this.#find(principal, name);
     const version = await this.#version(head, shownVersion(head));
-    if (isShared) assertMayShare(principal, version.spec);
+    assertMayShare(principal, isShared ? version.spec : {});
     return this.#infoOf(await this.#change({ ...head, isShared }));
   }
 
   async remove(principal: Principal, name: string): Promise<void> {
-    assertMayPublish(principal);
     const head = this.#find(principal, name);
+    // A draft that nobody ever had is its maker's to throw away.
+    if (head.versions.some(({ wasLive }) => wasLive)) assertMayPublish(principal);
     await this.#packages.during(async () => {
       await this.#options.store.remove(head.owner, head.name, head.revision);
       this.#forget(head);
@@ -229,6 +243,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     { publish, signal }: { readonly publish: boolean; readonly signal: AbortSignal },
   ): Promise<UnitInfo> {
     const version: UnitVersion = { number: (newestOf(head)?.number ?? 0) + 1, ...told, createdAt: new Date() };
+    if (publish) this.#assertMayGive(principal, head, version);
     if (publish) await this.#assertTested(principal, head.name, version, signal);
     const versions = [...head.versions, toHead(version, publish)];
     const kept = versions.filter(({ number }, index) => index >= versions.length - VERSIONS_MAX || number === head.live);
@@ -252,7 +267,18 @@ export class UserTools implements UnitLife, AsyncDisposable {
     return runTests({ runner, schemas: await schemas() }, principal, unit, signal);
   }
 
-  /** Of two units that go live at once with a tool of one name, one process refuses the second; of two processes the earlier unit counts. */
+  /** Callers of everybody have what goes live in a shared unit. */
+  // eslint-disable-next-line max-params -- who gives what
+  #assertMayGive(principal: Principal, { isShared }: UnitHead, { spec }: UnitVersion): void {
+    if (isShared) assertMayShare(principal, spec);
+  }
+
+  #assertRoom({ id }: Principal): void {
+    const own = [...this.#heads.values()].filter(({ owner }) => owner === id);
+    if (own.length >= UNITS_MAX) throw new BelljarError("QUOTA_EXCEEDED", `You have ${UNITS_MAX} tools already: remove some`);
+  }
+
+  /** Of two that go live at the same moment with a tool of one name, callers have that of the unit which was read first. */
   #assertFree({ owner, name: unit }: UnitId, { tools }: UnitVersion): void {
     const other = tools.flatMap(({ name }) => this.#live.unitWith(owner, name) ?? []).find((one) => one !== unit);
     if (other !== undefined) throw new BelljarError("TOOL_NAME_TAKEN", `"${other}" has a tool of the same name: rename one of the two`);
@@ -301,7 +327,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   /** What this process knows already is not read again. */
   async #take(head: UnitHead): Promise<void> {
     const known = this.#heads.get(keyOf(head));
-    if (known && known.revision >= head.revision) return;
+    if (known && known.revision >= head.revision && isSameUnit(known, head)) return;
     this.#heads.set(keyOf(head), head);
     this.#packages.noteChange(known);
     const { live, isDisabled } = head;
@@ -322,8 +348,30 @@ function closed({ network: _network, secrets: _secrets, ...spec }: UnitSpec): Un
   return spec;
 }
 
-function toHead({ number, createdAt, lock }: UnitVersion, isTested: boolean): VersionHead {
-  return { number, createdAt, isTested, ...(lock && { packages: { wish: lock.wish, key: lock.key } }) };
+function toHead({ number, createdAt, lock }: UnitVersion, isLive: boolean): VersionHead {
+  return {
+    number,
+    createdAt,
+    isTested: isLive,
+    ...(isLive && { wasLive: true }),
+    ...(lock && { packages: { wish: lock.wish, key: lock.key } }),
+  };
+}
+
+/** One that was removed and added again begins to count again. */
+function isSameUnit({ versions: [one] }: UnitHead, { versions: [other] }: UnitHead): boolean {
+  return one?.number !== other?.number || one?.createdAt.getTime() === other?.createdAt.getTime();
+}
+
+/** Throws `ARGUMENTS_INVALID`. A person is asked about names, and finds them as folders. */
+function assertUnitName(name: string): void {
+  const parsed = unitNameSchema.safeParse(name);
+  if (parsed.success) return;
+  const [issue] = parsed.error.issues;
+  throw new BelljarError(
+    "ARGUMENTS_INVALID",
+    `The name ${JSON.stringify(name.slice(0, 100))} ${issue?.message ?? "cannot be"}: choose another one`,
+  );
 }
 
 function keyOf({ owner, name }: UnitId): string {

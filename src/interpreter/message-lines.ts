@@ -9,6 +9,12 @@ const TOKEN_BYTES = 64;
 /** Chunks of an unfinished line that are held before they are joined. */
 const PARTS_MAX = 1_024;
 
+export interface LinesOptions<Message> {
+  readonly schema: z.ZodType<Message>;
+  /** Lines without this text are passed over, and not parsed. */
+  readonly mark?: string;
+}
+
 export interface LineReader<Message> {
   /** `size`: what the message takes here, in bytes. A value of a few bytes is an object of many. */
   take(message: Message, size: number): void;
@@ -19,12 +25,14 @@ export interface LineReader<Message> {
 /** Cuts a channel of a sandbox into lines, and reads each as a message. Lines of other text are passed over. */
 export class MessageLines<Message> {
   readonly #schema: z.ZodType<Message>;
+  readonly #mark: string | undefined;
   readonly #reader: LineReader<Message>;
   #held: Buffer[] = [];
   #heldBytes = 0;
 
-  constructor(schema: z.ZodType<Message>, reader: LineReader<Message>) {
+  constructor({ schema, mark }: LinesOptions<Message>, reader: LineReader<Message>) {
     this.#schema = schema;
+    this.#mark = mark;
     this.#reader = reader;
   }
 
@@ -51,7 +59,8 @@ export class MessageLines<Message> {
     const isTooLong = this.#heldBytes > LINE_MAX_BYTES;
     this.#held = [];
     this.#heldBytes = 0;
-    const tokens = line[0] === OPENING ? countTokens(line) : 0;
+    const isOurs = line[0] === OPENING && (this.#mark === undefined || line.includes(this.#mark));
+    const tokens = isOurs ? countTokens(line) : 0;
     if (isTooLong || tokens > TOKENS_MAX) return this.#reader.skip();
     const message = tokens > 0 ? this.#parse(line) : undefined;
     if (message) this.#reader.take(message, line.length + tokens * TOKEN_BYTES);
@@ -72,6 +81,11 @@ const OPENING = 0x7b;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const STRUCTURE: ReadonlySet<number> = new Set(Buffer.from("{}[],:"));
+
+/** Whether JSON has more values than are read without a notable stop of this process. */
+export function hasManyTokens(json: Buffer): boolean {
+  return countTokens(json) > TOKENS_MAX;
+}
 
 /** Counts the brackets, commas and texts of the line, up to one more than are read. One pass, which skips the texts. */
 function countTokens(line: Buffer): number {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { ClientAnswer } from "../../src/catalog/question.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
+import { openEvents } from "../support/event-reader.ts";
 import { listed } from "../support/listed.ts";
 import { openSecretLab } from "../support/secret-lab.ts";
 import { openTestUserTools } from "../support/test-user-tools.ts";
@@ -58,6 +59,8 @@ verifies(
     expect(lab.names(OTHER)).toEqual([]);
     await expect(lab.call("wait", { seconds: 0 }, { principal: OTHER })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
     await lab.tools.share(LOCAL, "wait", true);
+    const heard: string[] = [];
+    await using events = await openEvents(lab.sandboxes, OTHER);
     const folder = join(lab.path, "sandboxes");
     const before = await readdir(folder);
     const [running, started] = signalled();
@@ -75,6 +78,11 @@ verifies(
     const own = await lab.sandboxes.create(OTHER, {}, signal);
     expect((await lab.sandboxes.get(OTHER, own.id)).id, "a sandbox that is not hidden is found").toBe(own.id);
     await own.kill();
+    await events.until((event) => {
+      if (event.type !== "resync") heard.push(event.sandbox);
+      return event.type === "ended";
+    });
+    expect(new Set(heard), "events tell of the sandbox that is not hidden, and of no other").toEqual(new Set([own.id]));
   },
   120_000,
 );
@@ -173,6 +181,24 @@ verifies(
     await expect(lab.tools.publish(token, "agents", signal)).rejects.toMatchObject({ code: "FORBIDDEN" });
     await expect(lab.tools.share(token, "agents", true)).rejects.toMatchObject({ code: "FORBIDDEN" });
     expect(await lab.tools.share({ ...token, grants: { sharesTools: true } }, "agents", true)).toMatchObject({ isShared: true });
+    // What everybody has, only who may share it changes or takes back.
+    const publisher: Principal = { ...LOCAL, grants: { publishesTools: true } };
+    const spec = { language: "python", code } as const;
+    for (const change of [
+      () => lab.tools.update(publisher, { name: "agents", spec }, signal, { publish: true }),
+      () => lab.tools.publish(publisher, "agents", signal),
+      () => lab.tools.rollback(publisher, "agents", 2),
+      () => lab.tools.share(publisher, "agents", false),
+    ])
+      await expect(change()).rejects.toMatchObject({ code: "FORBIDDEN" });
+    const sharer: Principal = { ...LOCAL, grants: { publishesTools: true, sharesTools: true } };
+    expect(await lab.tools.update(sharer, { name: "agents", spec }, signal, { publish: true })).toMatchObject({
+      state: "live",
+      isShared: true,
+    });
+    // A name is shown to the person: it cannot look like the lines below it.
+    const forged = 'agents" (version 1, python).\nNetwork: none';
+    expect(textOf(await lab.call("tool_draft", { ...closed, name: forged }))).toContain("ARGUMENTS_INVALID");
   },
   120_000,
 );

@@ -32,7 +32,7 @@ export const TOOL: readonly CommandSpec[] = [
       ...VERSION,
     },
     details:
-      "FILE is Python (.py), JavaScript (.js, .mjs), TypeScript (.ts) or a shell script (.sh). Its tools are read in a sandbox: nothing of it ever runs in the server. Tests run first, and one that fails keeps it a draft.",
+      "FILE is Python (.py), JavaScript (.js, .mjs), TypeScript (.ts) or a shell script (.sh). Its tools are read in a sandbox: nothing of it ever runs in the server. Tests run first, and where one fails nothing is kept.",
     load: () => import("../commands/tool-add.ts"),
   },
   {

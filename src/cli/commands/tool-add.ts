@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { extname } from "node:path";
+import { extname, parse } from "node:path";
 import type { ToolLanguage, UnitSpec } from "../../dynamic/unit.ts";
 import { parseJson } from "../../files/parse-json.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
@@ -26,7 +26,9 @@ const LANGUAGES: Readonly<Record<string, ToolLanguage>> = {
 /** `tool add` and `tool update`. */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const isUpdate = call.spec.name === "tool update";
-  const [name, file = ""] = isUpdate ? call.positionals : [textOption(call, "name"), call.positionals[0]];
+  const [name, file = ""] = isUpdate
+    ? call.positionals
+    : [textOption(call, "name") ?? defaultName(call.positionals[0] ?? ""), call.positionals[0]];
   const spec = await readSpec(call, file);
   await using stack = await openStack(call, context);
   const tools = await stack.userTools();
@@ -38,6 +40,12 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   if (isSet(call, "json")) printJson(context.stdout, unit);
   else printLine(context.stdout, unit.name);
   return 0;
+}
+
+/** A script need not name itself. Other code names its tools. */
+function defaultName(file: string): string | undefined {
+  const { name, ext } = parse(file);
+  return ext === ".sh" ? name : undefined;
 }
 
 async function readSpec(call: CommandCall, file: string): Promise<UnitSpec> {

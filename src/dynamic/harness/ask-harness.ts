@@ -14,6 +14,8 @@ const SIGKILL = 9;
 const ENDS_MS = 1_000;
 /** Of all that one harness says. */
 const SAID_MAX_BYTES = 64 * 1_048_576;
+/** Reports of progress and lines for the log. */
+const TOLD_MAX = 10_000;
 
 export type HarnessOrder =
   | { readonly do: "requirements" | "read" }
@@ -83,15 +85,19 @@ async function readAnswer(
   if (!channel) throw new TypeError("A harness has one channel");
   let answer: HarnessAnswer | undefined;
   let isTooLarge = false;
+  let told = 0;
   const take = (message: HarnessMessage): void => {
     if (answer || message.token !== token) return;
-    if (message.type === "progress") return progress?.(toProgress(message));
-    if (message.type === "log") return log?.(message.level, message.message);
+    if (message.type === "progress" || message.type === "log") told += 1;
+    // Beyond it a client would hear nothing else.
+    const isHeard = told <= TOLD_MAX;
+    if (message.type === "progress") return isHeard ? progress?.(toProgress(message)) : undefined;
+    if (message.type === "log") return isHeard ? log?.(message.level, message.message) : undefined;
     answer = message;
     return undefined;
   };
   let said = 0;
-  const lines = new MessageLines(harnessMessage, { take, skip: () => (isTooLarge = true) });
+  const lines = new MessageLines({ schema: harnessMessage, mark: token }, { take, skip: () => (isTooLarge = true) });
   const answered = new Promise<void>((resolve) => {
     channel.on("data", (chunk: Buffer) => {
       said += chunk.length;

@@ -36,7 +36,7 @@ export class SessionSandboxes implements AsyncDisposable {
     return this.#turns.run(
       key,
       async () => {
-        const session = this.#take(key) ?? { sandbox: await create(), since: performance.now() };
+        const session = this.#take(key) ?? this.#begin(key, await create());
         try {
           const result = await work(session.sandbox);
           await this.#put(key, session);
@@ -56,8 +56,22 @@ export class SessionSandboxes implements AsyncDisposable {
     await Promise.all([...this.#waiting.keys()].map((key) => this.#end(key)));
   }
 
-  /** One that has ended by itself is no session any more. */
+  /** One that ends by itself is no session any more. */
+  #begin(key: SessionKey, sandbox: Sandbox): Session {
+    const session: Session = { sandbox, since: performance.now() };
+    void sandbox.ended?.then(() => this.#waiting.get(key) === session && this.#remove(key));
+    return session;
+  }
+
+  /** The next call makes another one in the place of one that is too old. */
   #take(key: SessionKey): Session | undefined {
+    const session = this.#remove(key);
+    if (!session || !isOld(session)) return session;
+    void session.sandbox.kill().catch(() => undefined);
+    return undefined;
+  }
+
+  #remove(key: SessionKey): Session | undefined {
     const session = this.#waiting.get(key);
     this.#waiting.delete(key);
     clearTimeout(session?.idle);
@@ -65,10 +79,9 @@ export class SessionSandboxes implements AsyncDisposable {
   }
 
   async #put(key: SessionKey, session: Session): Promise<void> {
-    if (this.#isClosed || performance.now() - session.since > SESSION_MS) return session.sandbox.kill();
+    if (this.#isClosed || isOld(session)) return session.sandbox.kill();
     this.#waiting.set(key, session);
     session.idle = setTimeout(() => void this.#end(key), IDLE_MS).unref();
-    void session.sandbox.ended?.then(() => this.#waiting.get(key) === session && this.#take(key));
     const [oldest] = this.#waiting.keys();
     if (this.#waiting.size > SESSIONS_MAX && oldest !== undefined) await this.#end(oldest);
     return undefined;
@@ -76,8 +89,11 @@ export class SessionSandboxes implements AsyncDisposable {
 
   /** A sandbox that cannot be ended ends at its deadline. */
   async #end(key: SessionKey): Promise<void> {
-    await this.#take(key)
-      ?.sandbox.kill()
-      .catch(() => undefined);
+    const session = this.#remove(key);
+    await session?.sandbox.kill().catch(() => undefined);
   }
+}
+
+function isOld({ since }: Session): boolean {
+  return performance.now() - since > SESSION_MS - IDLE_MS;
 }

@@ -1,5 +1,5 @@
 import { SandboxReaper } from "../../interpreter/sandbox-reaper.ts";
-import { cutLimits, policyWithin } from "../../sandbox/grants.ts";
+import { cutLimits } from "../../sandbox/grants.ts";
 import { type CreateOptions, LOCAL, type Principal, type Sandbox, type Sandboxes } from "../../sandbox/sandbox.ts";
 import type { PreparedPackages } from "../packages/prepared-packages.ts";
 import type { PackageLock, UnitSpec } from "../unit.ts";
@@ -58,7 +58,8 @@ export class ToolSandboxes implements AsyncDisposable {
     return {
       limits: limits ?? cutLimits(this.#options.limits, principal),
       bestEffort: limits === undefined,
-      network: await policyWithin(network, principal),
+      // What its caller may not reach is refused: another network would be one that the tool never named.
+      network,
       // What its caller reaches is not the code's to reach, unless it is the caller's own code, or the local user's.
       isPublicOnly: owner !== principal.id && owner !== LOCAL.id,
       ephemeral: true,

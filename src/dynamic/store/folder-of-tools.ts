@@ -36,15 +36,19 @@ export interface FolderOfToolsOptions {
 export function openFolderOfTools({ folder, report }: FolderOfToolsOptions): FolderOfTools {
   const root = toRealFolder(folder);
   const listeners = new Set<(name: string) => void>();
-  const later = new ToldLater((names) => {
-    for (const name of names) for (const listener of listeners) listener(name);
-  }, TOLD_AFTER_MS);
+  const failed = (cause: unknown): void => report(`Some changes in ${root} are not seen: ${fileError(root, cause).message}`);
+  const later = new ToldLater(
+    (names) => {
+      for (const name of names) for (const listener of listeners) listener(name);
+    },
+    { delayMs: TOLD_AFTER_MS, failed },
+  );
   const watch = watchTree(root, 1, {
     changed: (path) => {
       const name = nameOfChange(path);
       if (name !== undefined) later.add(name);
     },
-    failed: (cause) => report(`Some changes in ${root} are not seen: ${fileError(root, cause).message}`),
+    failed,
   });
   return {
     names: () => listNames(root, report),

@@ -29,7 +29,10 @@ export interface HandFoldersOptions {
 export class HandFolders {
   readonly #options: HandFoldersOptions;
   readonly #listeners = new Set<ChangeListener>();
-  readonly #later = new ToldLater((paths) => this.#tell(paths), TOLD_AFTER_MS);
+  readonly #later = new ToldLater((paths) => this.#tell(paths), {
+    delayMs: TOLD_AFTER_MS,
+    failed: (cause) => this.#options.report(`Some changes of the files of tools are not seen: ${messageOf(cause)}`),
+  });
   #watch: { close(): void } | undefined;
 
   constructor(options: HandFoldersOptions) {

@@ -10,7 +10,7 @@ export class HeadWatch {
   readonly #listeners = new Set<ChangeListener>();
   /** A change makes several events: each number is told once. */
   readonly #told = new Map<string, number>();
-  readonly #later = new ToldLater((keys) => this.#tell(keys), 0);
+  readonly #later = new ToldLater((keys) => this.#tell(keys), { delayMs: 0, failed: (cause) => this.#lost(cause) });
   #watch: { close(): void } | undefined;
 
   constructor(heads: HeadFiles, report: (problem: string) => void) {

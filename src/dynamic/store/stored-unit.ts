@@ -110,7 +110,7 @@ export const unitVersionSchema = z.strictObject({
 }) satisfies z.ZodType<UnitVersion>;
 
 /** A version as a list of them shows it. */
-export const shownVersionSchema = z.strictObject({ number, createdAt: dateField, isTested: z.boolean() });
+export const shownVersionSchema = z.strictObject({ number, createdAt: dateField, isTested: z.boolean(), wasLive: z.boolean().optional() });
 
 export const versionHeadSchema = shownVersionSchema.extend({ packages: z.strictObject(packagesFields).optional() });
 

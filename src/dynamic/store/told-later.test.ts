@@ -7,7 +7,7 @@ describe("what is told later", () => {
 
   it("is told once for each key, however often it was added, and again after that", () => {
     const told: (readonly string[])[] = [];
-    const later = new ToldLater((keys) => told.push(keys), 40);
+    const later = new ToldLater((keys) => told.push(keys), { delayMs: 40, failed: () => undefined });
     for (let round = 0; round < 3; round += 1) for (const key of ["a", "b"]) later.add(key);
     vi.advanceTimersByTime(39);
     expect(told).toEqual([]);
@@ -21,7 +21,7 @@ describe("what is told later", () => {
 
   it("is forgotten by a close, after which it goes on", () => {
     const told: (readonly string[])[] = [];
-    const later = new ToldLater((keys) => told.push(keys), 40);
+    const later = new ToldLater((keys) => told.push(keys), { delayMs: 40, failed: () => undefined });
     later.add("a");
     later.close();
     vi.advanceTimersByTime(100);
@@ -29,5 +29,17 @@ describe("what is told later", () => {
     later.add("b");
     vi.advanceTimersByTime(40);
     expect(told).toEqual([["b"]]);
+  });
+
+  it("ends nothing by what the telling throws", () => {
+    const failed: unknown[] = [];
+    const cause = new Error("it cannot be read");
+    const tell = (): void => {
+      throw cause;
+    };
+    const later = new ToldLater(tell, { delayMs: 40, failed: (thrown) => failed.push(thrown) });
+    later.add("a");
+    vi.advanceTimersByTime(40);
+    expect(failed).toEqual([cause]);
   });
 });

@@ -1,3 +1,8 @@
+export interface ToldLaterOptions {
+  readonly delayMs: number;
+  readonly failed: (cause: unknown) => void;
+}
+
 /**
  * Collects keys, and tells each once after a moment. So a change of many files is looked at once, however many events it makes. The timer
  * does not keep the process alive.
@@ -5,12 +10,15 @@
 export class ToldLater {
   readonly #tell: (keys: readonly string[]) => void;
   readonly #delayMs: number;
+  readonly #failed: (cause: unknown) => void;
   readonly #keys = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(tell: (keys: readonly string[]) => void, delayMs: number) {
+  /** `failed`: what `tell` has thrown, which nobody else would hear of. */
+  constructor(tell: (keys: readonly string[]) => void, { delayMs, failed }: ToldLaterOptions) {
     this.#tell = tell;
     this.#delayMs = delayMs;
+    this.#failed = failed;
   }
 
   add(key: string): void {
@@ -29,6 +37,10 @@ export class ToldLater {
     this.#timer = undefined;
     const keys = [...this.#keys];
     this.#keys.clear();
-    this.#tell(keys);
+    try {
+      this.#tell(keys);
+    } catch (cause) {
+      this.#failed(cause);
+    }
   }
 }

@@ -67,12 +67,13 @@ export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonl
       access: CHANGES,
       summary: "Switches a tool on or off, and shares it with every caller or with nobody",
       params,
-      body: z.strictObject({ isDisabled: z.boolean().optional(), isShared: z.boolean().optional() }),
+      body: z
+        .strictObject({ isDisabled: z.boolean().optional(), isShared: z.boolean().optional() })
+        .refine((body) => Object.keys(body).length === 1, "name one of isDisabled and isShared"),
       answers: { 200: unitSchema },
       handle: async ({ caller, params: { name }, body: { isDisabled, isShared } }) => {
         const tools = await life();
-        if (isDisabled !== undefined) await tools.setDisabled(caller, name, isDisabled);
-        return isShared === undefined ? tools.get(caller, name) : tools.share(caller, name, isShared);
+        return isShared === undefined ? tools.setDisabled(caller, name, isDisabled === true) : tools.share(caller, name, isShared);
       },
     }),
     defineRoute({

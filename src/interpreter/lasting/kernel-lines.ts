@@ -23,5 +23,5 @@ export type MediaData = z.output<typeof MediaBundle>;
 
 /** Reads a kernel's channel. Half lines come from an earlier stream: they are passed over. */
 export function kernelLines(reader: LineReader<KernelMessage>): MessageLines<KernelMessage> {
-  return new MessageLines(Message, reader);
+  return new MessageLines({ schema: Message }, reader);
 }

@@ -163,6 +163,6 @@ export class HomeWatch implements Disposable {
   }
 }
 
-function belongingOf({ owner, project, defaultName }: SandboxRecord): Belonging {
-  return { owner, project, defaultName };
+function belongingOf({ owner, project, defaultName, isHidden }: SandboxRecord): Belonging {
+  return { owner, project, defaultName, isHidden };
 }

@@ -55,7 +55,7 @@ interface Compared {
 }
 
 async function describe(texts: Texts, { principal, signal }: ToolContext, { wanted, before }: Compared): Promise<string> {
-  const { name, newest, language, tools, requirements = [], network = "none", secrets = {} } = wanted;
+  const { name, newest, language, tools, isShared } = wanted;
   const sides = before && {
     from: `version ${before.version}`,
     to: `version ${newest}`,
@@ -64,17 +64,36 @@ async function describe(texts: Texts, { principal, signal }: ToolContext, { want
   };
   const diff = sides && (await texts.run("diff", sides, { owner: principal.id, signal })).diff;
   const shown = diff ?? wanted.code;
+  if (shown.length > CODE_CHARACTERS)
+    throw new BelljarError(
+      "FORBIDDEN",
+      `The code is too long to be shown to the person, who may publish it: belljar tool get ${name} --version ${newest} --code, then belljar tool publish ${name}`,
+    );
   return [
-    `An agent asks to publish the tool "${name}" (version ${newest}, ${language}) with ${tools.map((tool) => tool.name).join(", ")}.`,
-    `Packages: ${requirements.join(", ") || "none of its manifest"}`,
-    `Network: ${typeof network === "string" ? network : network.allow.join(", ")}`,
-    `Secrets: ${
-      Object.values(secrets)
-        .map(({ secret, hosts }) => `${secret} for ${hosts.join(", ")}`)
-        .join("; ") || "none"
-    }`,
+    `An agent asks to publish the tool ${JSON.stringify(name)} (version ${newest}, ${language}) with ${tools.map((tool) => tool.name).join(", ")}.`,
+    ...(isShared ? ["Every caller of this home has it: it is shared."] : []),
+    ...changed("Packages beside those that its code names", packagesOf(wanted), before && packagesOf(before)),
+    ...changed("Network", networkOf(wanted), before && networkOf(before)),
+    ...changed("Secrets", secretsOf(wanted), before && secretsOf(before)),
     "",
     diff === undefined ? "Its code:" : "What changes of its code:",
-    shown.length > CODE_CHARACTERS ? `${shown.slice(0, CODE_CHARACTERS)}\n[cut; see it whole with \`belljar tool get ${name}\`]` : shown,
+    shown,
   ].join("\n");
+}
+
+function changed(what: string, now: string, before: string | undefined): readonly string[] {
+  return [before === undefined || before === now ? `${what}: ${now}` : `${what}: ${now} (until now: ${before})`];
+}
+
+function packagesOf({ requirements = [], sdist }: UnitDetail): string {
+  return `${requirements.map((one) => JSON.stringify(one)).join(", ") || "none"}${sdist ? ", and their own code runs at the install" : ""}`;
+}
+
+function networkOf({ network = "none" }: UnitDetail): string {
+  return typeof network === "string" ? network : network.allow.map((rule) => JSON.stringify(rule)).join(", ");
+}
+
+function secretsOf({ secrets = {} }: UnitDetail): string {
+  const uses = Object.values(secrets).map(({ secret, hosts }) => `${JSON.stringify(secret)} for ${hosts.join(", ")}`);
+  return uses.join("; ") || "none";
 }

@@ -185,3 +185,39 @@ it("needs the right to publish and to share for a caller with a token", async ()
   for (const refused of refusals) await expect(refused()).rejects.toMatchObject({ code: "FORBIDDEN" });
   expect(await lab.tools.share({ ...drafter, grants: { sharesTools: true } }, "granted", true)).toMatchObject({ isShared: true });
 });
+
+it("refuses to give callers two tools of one name, also by enabling one", async () => {
+  await lab.add(javascript("first"), { name: "same", language: "javascript" });
+  await lab.tools.setDisabled(LOCAL, "same", true);
+  await lab.add(javascript("second").replace("{", '{ name: "same",'), { name: "same-again", language: "javascript" });
+  await expect(lab.tools.setDisabled(LOCAL, "same", false)).rejects.toMatchObject({ code: "TOOL_NAME_TAKEN" });
+  expect(textOf(await lab.call("same"))).toBe("second you");
+});
+
+it("brings back only what callers have had", async () => {
+  await lab.add(javascript("one"), { name: "back", language: "javascript" });
+  await lab.tools.update(LOCAL, { name: "back", spec: { language: "javascript", code: javascript("two") } }, signal);
+  await lab.tools.test(LOCAL, "back", signal, { isClosed: true });
+  await expect(lab.tools.rollback(LOCAL, "back", 2)).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+});
+
+it("lets the maker of a draft throw it away, without the right to publish", async () => {
+  const drafter: Principal = { id: "thrower", name: "thrower", grants: {} };
+  await lab.tools.add(drafter, { name: "thrown", spec: { language: "shell", code: script("x") } }, signal);
+  await lab.tools.remove(drafter, "thrown");
+  expect(await lab.tools.list(drafter)).toEqual([]);
+});
+
+it("has the newer one of two units of a name, of which one was removed by another process", async () => {
+  const another = await lab.another();
+  await lab.add(script("old"), { name: "anew", language: "shell" });
+  await lab.tools.remove(LOCAL, "anew");
+  await lab.add(script("new"), { name: "anew", language: "shell" });
+  await new Promise<void>((resolve) => {
+    const look = async (): Promise<void> =>
+      void (another.names().includes("anew") && textOf(await another.call("anew")) === "new you" && resolve());
+    another.catalog.onChange(() => void look());
+    void look();
+  });
+  expect(textOf(await another.call("anew"))).toBe("new you");
+});
