@@ -5,6 +5,7 @@ import { BelljarError } from "../errors.ts";
 import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
 import type { EditableStore, EditProblem, UnitEdit, UnitId } from "./store/unit-store.ts";
 import type { UnitLife } from "./unit-life.ts";
+import { keyOf } from "./unit-key.ts";
 
 /** Where a person changes units by hand. */
 export type Edits = Pick<EditableStore, "edits" | "edited" | "onEdit">;
@@ -93,8 +94,4 @@ export class FileEdits implements AsyncDisposable {
     this.#problems.set(keyOf(unit), problem);
     this.#options.report(`The edit of the tool "${unit.name}" was not taken up: ${problem.message}`);
   }
-}
-
-function keyOf({ owner, name }: UnitId): string {
-  return JSON.stringify([owner, name]);
 }

@@ -1,5 +1,6 @@
 import type { ToolResult } from "../catalog/tool.ts";
 import type { UnitId } from "./store/unit-store.ts";
+import { keyOf } from "./unit-key.ts";
 
 const ERRORS_KEPT = 10;
 const MESSAGE_CHARACTERS = 2_000;
@@ -73,8 +74,4 @@ export class UnitStatistics {
 /** A part of a text holds the whole text in memory. */
 function copyOf(text: string): string {
   return Buffer.from(text).toString();
-}
-
-function keyOf({ owner, name }: UnitId): string {
-  return JSON.stringify([owner, name]);
 }

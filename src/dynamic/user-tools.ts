@@ -6,6 +6,7 @@ import { assertNetworkGranted } from "../sandbox/grants.ts";
 import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
 import { type Edits, FileEdits } from "./file-edits.ts";
 import { folderEdits } from "./folder-edits.ts";
+import { KnownUnits } from "./known-units.ts";
 import { LiveUnits } from "./live-units.ts";
 import { assertMayPublish, assertMayShare } from "./rights.ts";
 import { type ToolRules, toReadTools } from "./read-tools.ts";
@@ -26,8 +27,8 @@ import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
 const VERSIONS_MAX = 20;
 /** Of one owner. */
 const UNITS_MAX = 2_000;
-/** How many units are read together when a store is opened. */
-const PARALLEL = 32;
+/** How many versions are read together for a list. */
+const LISTED_TOGETHER = 32;
 
 export interface UserToolsOptions {
   readonly store: UnitStore;
@@ -51,30 +52,30 @@ type Told = Omit<UnitVersion, "number" | "createdAt">;
 /** Units in a store, and what callers have of them. Nothing of a unit's code runs outside a sandbox. */
 export class UserTools implements UnitLife, AsyncDisposable {
   readonly #options: UserToolsOptions;
-  readonly #heads = new Map<string, UnitHead>();
   readonly #statistics = new UnitStatistics();
   readonly #live: LiveUnits;
   readonly #packages: UnitPackages;
-  #reading: Promise<unknown> = Promise.resolve();
-  #unwatch: () => void = () => undefined;
+  readonly #units: KnownUnits;
   #edits: FileEdits | undefined;
 
   private constructor(options: UserToolsOptions) {
     this.#options = options;
-    const { runner, packages: prepared, store, listMax, report } = options;
+    const { runner, packages: prepared, store, schemas, listMax, report } = options;
     this.#live = new LiveUnits({ runner, statistics: this.#statistics, listMax, report });
-    this.#packages = new UnitPackages({ prepared, runner, store, heads: () => this.#heads.values(), report });
+    this.#packages = new UnitPackages({ prepared, runner, store, heads: () => this.#units.heads(), report });
+    const changed = (before: UnitHead | undefined): void => this.#packages.noteChange(before);
+    this.#units = new KnownUnits({ store, live: this.#live, schemas, changed, report });
   }
 
-  /** Reads all live units. A change that another process makes afterwards is seen. */
+  /** Reads all live units. A change that another process makes afterwards is seen. If it rejects, all that it was given is closed. */
   static async open(options: UserToolsOptions): Promise<UserTools> {
     const tools = new UserTools(options);
-    tools.#unwatch = options.store.onChange((changed) => {
-      tools.#reading = tools.#reading
-        .then(() => (changed ? tools.#reread(changed) : tools.#readAll()))
-        .catch((cause: unknown) => options.report(`Users' tools cannot be read again: ${String(cause)}`));
-    });
-    await tools.#readAll();
+    try {
+      await tools.#units.readAll();
+    } catch (cause) {
+      await tools[Symbol.asyncDispose]();
+      throw cause;
+    }
     return tools;
   }
 
@@ -83,12 +84,12 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const { edits, folder, report } = this.#options;
     const newestSpec = (name: string) => this.#newestSpec(name);
     const places = [...(edits ? [edits] : []), ...(folder ? [folderEdits({ folder, owner: LOCAL.id, newestSpec })] : [])];
-    this.#edits ??= new FileEdits({ places, life: this, isKnown: (unit) => this.#heads.has(keyOf(unit)), report });
+    this.#edits ??= new FileEdits({ places, life: this, isKnown: (unit) => this.#units.get(unit) !== undefined, report });
   }
 
   async #newestSpec(name: string): Promise<UnitSpec | undefined> {
-    const head = this.#heads.get(keyOf({ owner: LOCAL.id, name }));
-    return head && (await this.#version(head, newestOf(head)?.number ?? 0)).spec;
+    const head = this.#units.get({ owner: LOCAL.id, name });
+    return head && (await this.#units.version(head, newestOf(head)?.number ?? 0)).spec;
   }
 
   /** For the catalog. */
@@ -96,15 +97,15 @@ export class UserTools implements UnitLife, AsyncDisposable {
     return this.#live;
   }
 
-  async list({ id }: Principal): Promise<readonly UnitInfo[]> {
-    const own = [...this.#heads.values()].filter(({ owner }) => owner === id).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const infos = await mapLimit(own, PARALLEL, (head) => this.#infoOf(head).catch(() => undefined));
+  async list(principal: Principal): Promise<readonly UnitInfo[]> {
+    const own = this.#units.of(principal).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const infos = await mapLimit(own, LISTED_TOGETHER, (head) => this.#infoOf(head).catch(() => undefined));
     return infos.filter((info) => info !== undefined);
   }
 
   async get(principal: Principal, name: string, number?: number): Promise<UnitDetail> {
-    const head = this.#find(principal, name);
-    const version = await this.#version(head, number ?? shownVersion(head));
+    const head = this.#units.find(principal, name);
+    const version = await this.#units.version(head, number ?? shownVersion(head));
     return toDetail(head, version, this.#factsOf(head));
   }
 
@@ -121,7 +122,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const name = given.name ?? told.tools[0]?.name ?? "";
     assertUnitName(name);
     const id = { owner: principal.id, name };
-    if (this.#heads.has(keyOf(id))) throw nameTaken(name);
+    if (this.#units.get(id)) throw nameTaken(name);
     const none: UnitHead = { ...id, revision: 0, versions: [], isDisabled: false, isShared: false };
     return this.#keep(principal, none, told, { publish, signal }).catch((cause: unknown) => {
       throw cause instanceof BelljarError && cause.code === "TOOL_CONFLICT" ? nameTaken(name, cause) : cause;
@@ -131,84 +132,75 @@ export class UserTools implements UnitLife, AsyncDisposable {
   // eslint-disable-next-line max-params -- the contract's
   async update(principal: Principal, given: NamedUnit, signal: AbortSignal, { publish = false }: KeepOptions = {}): Promise<UnitInfo> {
     if (publish) assertMayPublish(principal);
-    const head = this.#find(principal, given.name);
+    const head = this.#units.find(principal, given.name);
     const keep = async () => this.#keep(principal, head, await this.#read(principal, given, signal), { publish, signal });
     return this.#packages.during(keep);
   }
 
   async test(principal: Principal, name: string, signal: AbortSignal, { number, isClosed = false }: TestOptions = {}): Promise<Tested> {
-    const head = this.#find(principal, name);
-    const version = await this.#version(head, number ?? newestOf(head)?.number ?? 0);
+    const head = this.#units.find(principal, name);
+    const version = await this.#units.version(head, number ?? newestOf(head)?.number ?? 0);
     const mayReach = !isClosed && (principal.grants?.publishesTools ?? principal.grants === undefined);
     const spec = mayReach ? version.spec : closed(version.spec);
     const tests = await this.#runTests(principal, { owner: head.owner, name, ...version, spec }, signal);
     const isTested = tests.every(({ problem }) => problem === undefined);
     // What has been live was tested with all that it reaches.
     const versions = head.versions.map((one) => (one.number === version.number && !one.wasLive ? { ...one, isTested } : one));
-    const changed = await this.#change({ ...head, versions });
+    const changed = await this.#units.change({ ...head, versions });
     return { unit: await this.#infoOf(changed), tests };
   }
 
   async publish(principal: Principal, name: string, signal: AbortSignal, number?: number): Promise<UnitInfo> {
     assertMayPublish(principal);
-    const head = this.#find(principal, name);
-    const version = await this.#version(head, number ?? newestOf(head)?.number ?? 0);
+    const head = this.#units.find(principal, name);
+    const version = await this.#units.version(head, number ?? newestOf(head)?.number ?? 0);
     this.#assertMayGive(principal, head, version);
     await this.#assertTested(principal, name, version, signal);
     this.#assertFree(head, version);
     const versions = head.versions.map((one) => (one.number === version.number ? { ...one, isTested: true, wasLive: true } : one));
-    return this.#infoOf(await this.#change({ ...head, versions, live: version.number, isDisabled: false }));
+    return this.#infoOf(await this.#units.change({ ...head, versions, live: version.number, isDisabled: false }));
   }
 
   async rollback(principal: Principal, name: string, number: number): Promise<UnitInfo> {
     assertMayPublish(principal);
-    const head = this.#find(principal, name);
+    const head = this.#units.find(principal, name);
     if (!head.versions.some((one) => one.number === number && one.wasLive))
       throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number} that was live: see its versions`);
-    const version = await this.#version(head, number);
+    const version = await this.#units.version(head, number);
     this.#assertMayGive(principal, head, version);
     this.#assertFree(head, version);
-    return this.#infoOf(await this.#change({ ...head, live: number, isDisabled: false }));
+    return this.#infoOf(await this.#units.change({ ...head, live: number, isDisabled: false }));
   }
 
   async setDisabled(principal: Principal, name: string, isDisabled: boolean): Promise<UnitInfo> {
     assertMayPublish(principal);
-    const head = this.#find(principal, name);
-    if (!isDisabled && head.live !== undefined) this.#assertFree(head, await this.#version(head, head.live));
-    return this.#infoOf(await this.#change({ ...head, isDisabled }));
+    const head = this.#units.find(principal, name);
+    if (!isDisabled && head.live !== undefined) this.#assertFree(head, await this.#units.version(head, head.live));
+    return this.#infoOf(await this.#units.change({ ...head, isDisabled }));
   }
 
   async share(principal: Principal, name: string, isShared: boolean): Promise<UnitInfo> {
-    const head = this.#find(principal, name);
-    const version = await this.#version(head, shownVersion(head));
+    const head = this.#units.find(principal, name);
+    const version = await this.#units.version(head, shownVersion(head));
     assertMayShare(principal, isShared ? version.spec : {});
-    return this.#infoOf(await this.#change({ ...head, isShared }));
+    return this.#infoOf(await this.#units.change({ ...head, isShared }));
   }
 
   async remove(principal: Principal, name: string): Promise<void> {
-    const head = this.#find(principal, name);
+    const head = this.#units.find(principal, name);
     // A draft that nobody ever had is its maker's to throw away.
     if (head.versions.some(({ wasLive }) => wasLive)) assertMayPublish(principal);
-    await this.#packages.during(async () => {
-      await this.#options.store.remove(head.owner, head.name, head.revision);
-      this.#forget(head);
-    });
+    await this.#packages.during(() => this.#units.remove(head));
+    this.#statistics.forget(head);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#edits?.[Symbol.asyncDispose]();
     this.#options.folder?.[Symbol.dispose]();
-    this.#unwatch();
-    await this.#reading;
+    await this.#units[Symbol.asyncDispose]();
     await this.#options.runner[Symbol.asyncDispose]();
     await this.#options.packages[Symbol.asyncDispose]();
     await this.#options.store[Symbol.asyncDispose]();
-  }
-
-  #find({ id: owner }: Principal, name: string): UnitHead {
-    const head = this.#heads.get(keyOf({ owner, name }));
-    if (head) return head;
-    throw new BelljarError("TOOL_NOT_FOUND", `You have no tool "${name.slice(0, 100)}": list yours to see which there are`);
   }
 
   /** What callers may not publish is read all the same: it is a draft. */
@@ -248,8 +240,11 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const versions = [...head.versions, toHead(version, publish)];
     const kept = versions.filter(({ number }, index) => index >= versions.length - VERSIONS_MAX || number === head.live);
     if (publish) this.#assertFree(head, version);
-    const changed = await this.#change({ ...head, versions: kept, ...(publish && { live: version.number, isDisabled: false }) }, version);
-    return toInfo(changed, publish ? version : await this.#version(changed, shownVersion(changed)), this.#factsOf(changed));
+    const changed = await this.#units.change(
+      { ...head, versions: kept, ...(publish && { live: version.number, isDisabled: false }) },
+      version,
+    );
+    return toInfo(changed, publish ? version : await this.#units.version(changed, shownVersion(changed)), this.#factsOf(changed));
   }
 
   // eslint-disable-next-line max-params -- as `runTests`
@@ -273,9 +268,9 @@ export class UserTools implements UnitLife, AsyncDisposable {
     if (isShared) assertMayShare(principal, spec);
   }
 
-  #assertRoom({ id }: Principal): void {
-    const own = [...this.#heads.values()].filter(({ owner }) => owner === id);
-    if (own.length >= UNITS_MAX) throw new BelljarError("QUOTA_EXCEEDED", `You have ${UNITS_MAX} tools already: remove some`);
+  #assertRoom(principal: Principal): void {
+    if (this.#units.of(principal).length >= UNITS_MAX)
+      throw new BelljarError("QUOTA_EXCEEDED", `You have ${UNITS_MAX} tools already: remove some`);
   }
 
   /** Of two that go live at the same moment with a tool of one name, callers have that of the unit which was read first. */
@@ -284,63 +279,13 @@ export class UserTools implements UnitLife, AsyncDisposable {
     if (other !== undefined) throw new BelljarError("TOOL_NAME_TAKEN", `"${other}" has a tool of the same name: rename one of the two`);
   }
 
-  async #version({ owner, name }: UnitId, number: number): Promise<UnitVersion> {
-    const version = await this.#options.store.version(owner, name, number);
-    if (version) return version;
-    throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number}: see its versions`);
-  }
-
   async #infoOf(head: UnitHead): Promise<UnitInfo> {
-    return toInfo(head, await this.#version(head, shownVersion(head)), this.#factsOf(head));
+    return toInfo(head, await this.#units.version(head, shownVersion(head)), this.#factsOf(head));
   }
 
   #factsOf(unit: UnitId): UnitFacts {
     const problem = this.#edits?.problemOf(unit);
     return { counts: this.#statistics.of(unit), ...(problem && { problem }) };
-  }
-
-  async #change(changed: UnitHead, added?: UnitVersion): Promise<UnitHead> {
-    const head = { ...changed, revision: changed.revision + 1 };
-    await this.#write(head, added);
-    return head;
-  }
-
-  async #write(head: UnitHead, added?: UnitVersion): Promise<void> {
-    await this.#options.store.write(head, head.revision - 1, added);
-    await this.#take(head);
-  }
-
-  async #readAll(): Promise<void> {
-    const heads = await this.#options.store.heads();
-    const present = new Set(heads.map(keyOf));
-    for (const [key, head] of this.#heads) if (!present.has(key)) this.#forget(head);
-    await mapLimit(heads, PARALLEL, (head) => this.#take(head));
-  }
-
-  async #reread({ owner, name }: UnitId): Promise<void> {
-    const head = await this.#options.store.head(owner, name);
-    const known = this.#heads.get(keyOf({ owner, name }));
-    if (head) await this.#take(head);
-    else if (known) this.#forget(known);
-  }
-
-  /** What this process knows already is not read again. */
-  async #take(head: UnitHead): Promise<void> {
-    const known = this.#heads.get(keyOf(head));
-    if (known && known.revision >= head.revision && isSameUnit(known, head)) return;
-    this.#heads.set(keyOf(head), head);
-    this.#packages.noteChange(known);
-    const { live, isDisabled } = head;
-    const version = live === undefined || isDisabled ? undefined : await this.#options.store.version(head.owner, head.name, live);
-    const schemas = version && (await this.#options.schemas());
-    if (this.#heads.get(keyOf(head)) === head) this.#live.set(head, version && schemas && { unit: { head, version }, schemas });
-  }
-
-  #forget(head: UnitHead): void {
-    this.#heads.delete(keyOf(head));
-    this.#packages.noteChange(head);
-    this.#statistics.forget(head);
-    this.#live.set(head, undefined);
   }
 }
 
@@ -358,11 +303,6 @@ function toHead({ number, createdAt, lock }: UnitVersion, isLive: boolean): Vers
   };
 }
 
-/** One that was removed and added again begins to count again. */
-function isSameUnit({ versions: [one] }: UnitHead, { versions: [other] }: UnitHead): boolean {
-  return one?.number !== other?.number || one?.createdAt.getTime() === other?.createdAt.getTime();
-}
-
 /** Throws `ARGUMENTS_INVALID`. A person is asked about names, and finds them as folders. */
 function assertUnitName(name: string): void {
   const parsed = unitNameSchema.safeParse(name);
@@ -372,10 +312,6 @@ function assertUnitName(name: string): void {
     "ARGUMENTS_INVALID",
     `The name ${JSON.stringify(name.slice(0, 100))} ${issue?.message ?? "cannot be"}: choose another one`,
   );
-}
-
-function keyOf({ owner, name }: UnitId): string {
-  return JSON.stringify([owner, name]);
 }
 
 function nameTaken(name: string, cause?: unknown): BelljarError {
