@@ -1,4 +1,5 @@
 import { mapLimit } from "../async/map-limit.ts";
+import { TurnsByKey } from "../async/turns-by-key.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
@@ -24,6 +25,7 @@ export interface KnownUnitsOptions {
 export class KnownUnits implements AsyncDisposable {
   readonly #options: KnownUnitsOptions;
   readonly #heads = new Map<string, UnitHead>();
+  readonly #takes = new TurnsByKey();
   readonly #unwatch: () => void;
   #reading: Promise<unknown> = Promise.resolve();
 
@@ -95,8 +97,13 @@ export class KnownUnits implements AsyncDisposable {
     else if (known) this.#forget(known);
   }
 
+  /** Resolves once callers have it, though a watch may have told of the same head a moment before. */
+  #take(head: UnitHead): Promise<void> {
+    return this.#takes.run(keyOf(head), () => this.#takeNow(head));
+  }
+
   /** What this process knows already is not read again. A version that cannot be read is left out, and the others are served. */
-  async #take(head: UnitHead): Promise<void> {
+  async #takeNow(head: UnitHead): Promise<void> {
     const known = this.get(head);
     if (known && known.revision >= head.revision && isSameUnit(known, head)) return;
     this.#heads.set(keyOf(head), head);

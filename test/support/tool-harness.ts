@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -47,7 +46,7 @@ export function callCode(language: string, code: string, fn: string, args: objec
 /** Sends one request, as the host does, and waits for the end of the process. */
 export async function askHarness(
   request: Readonly<Record<string, unknown>> & { readonly language: string },
-  { name = "weather", cwd = tmpdir(), argv }: HarnessOptions = {},
+  { name = "weather", cwd = "/", argv }: HarnessOptions = {},
 ): Promise<HarnessRun> {
   const token = randomBytes(16).toString("hex");
   const [interpreter, harness] = request.language === "python" ? ["python3", PYTHON_HARNESS] : ["node", JAVASCRIPT_HARNESS];

@@ -97,6 +97,8 @@ async function openProcess(
     async close() {
       texts[Symbol.dispose]();
       await tools[Symbol.asyncDispose]();
+      // Their files may have owners inside, whose folders an ordinary user cannot remove.
+      for (const { id } of await sandboxes.hiddenSnapshots.list()) await sandboxes.hiddenSnapshots.remove(id);
       await sandboxes[Symbol.asyncDispose]();
     },
   };
