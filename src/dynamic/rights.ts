@@ -2,9 +2,14 @@ import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { UnitSpec } from "./unit.ts";
 
-/** Throws `FORBIDDEN` unless the caller may change what callers have. One with a token may with the scope for it alone. */
-export function assertMayPublish({ grants }: Principal): void {
-  if (grants && !grants.publishesTools) throw without("tools:publish", "publish, disable or remove tools");
+/** Whether the caller may change what callers have. One with a token may with the scope for it alone. */
+export function mayPublish({ grants }: Principal): boolean {
+  return grants === undefined || grants.publishesTools === true;
+}
+
+/** Throws `FORBIDDEN` unless it may. */
+export function assertMayPublish(principal: Principal): void {
+  if (!mayPublish(principal)) throw without("tools:publish", "publish, disable or remove tools");
 }
 
 /** The same for what every caller then has. Secrets are the owner's. */

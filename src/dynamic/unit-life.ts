@@ -21,7 +21,7 @@ export interface KeepOptions {
 export interface TestOptions {
   /** Default: the newest version. */
   readonly number?: number | undefined;
-  /** The code reaches no network and no secret: nobody has agreed to it yet. */
+  /** The code reaches no network and no secret: nobody has agreed to it yet. So it is in any case for who may not publish. */
   readonly isClosed?: boolean;
 }
 

@@ -8,7 +8,7 @@ import { type Edits, FileEdits } from "./file-edits.ts";
 import { folderEdits } from "./folder-edits.ts";
 import { KnownUnits } from "./known-units.ts";
 import { LiveUnits } from "./live-units.ts";
-import { assertMayPublish, assertMayShare } from "./rights.ts";
+import { assertMayPublish, assertMayShare, mayPublish } from "./rights.ts";
 import { type ToolRules, toReadTools } from "./read-tools.ts";
 import { runTests, type TestedUnit, type TestReport } from "./run-tests.ts";
 import type { PreparedPackages } from "./packages/prepared-packages.ts";
@@ -140,8 +140,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   async test(principal: Principal, name: string, signal: AbortSignal, { number, isClosed = false }: TestOptions = {}): Promise<Tested> {
     const head = this.#units.find(principal, name);
     const version = await this.#units.version(head, number ?? newestOf(head)?.number ?? 0);
-    const mayReach = !isClosed && (principal.grants?.publishesTools ?? principal.grants === undefined);
-    const spec = mayReach ? version.spec : closed(version.spec);
+    const spec = isClosed || !mayPublish(principal) ? closed(version.spec) : version.spec;
     const tests = await this.#runTests(principal, { owner: head.owner, name, ...version, spec }, signal);
     const isTested = tests.every(({ problem }) => problem === undefined);
     // What has been live was tested with all that it reaches.

@@ -88,22 +88,19 @@ async function readAnswer(
   let told = 0;
   const take = (message: HarnessMessage): void => {
     if (answer || message.token !== token) return;
-    if (message.type === "progress" || message.type === "log") told += 1;
-    // Beyond it a client would hear nothing else.
-    const isHeard = told <= TOLD_MAX;
-    if (message.type === "progress") return isHeard ? progress?.(toProgress(message)) : undefined;
-    if (message.type === "log") return isHeard ? log?.(message.level, message.message) : undefined;
-    answer = message;
-    return undefined;
+    if (message.type !== "progress" && message.type !== "log") return void (answer = message);
+    // Beyond it a client would hear nothing else, and reading the rest would hold up the others.
+    if ((told += 1) > TOLD_MAX) return void (isTooLarge = true);
+    return message.type === "progress" ? progress?.(toProgress(message)) : log?.(message.level, message.message);
   };
   let said = 0;
   const lines = new MessageLines({ schema: harnessMessage, mark: token }, { take, skip: () => (isTooLarge = true) });
   const answered = new Promise<void>((resolve) => {
     channel.on("data", (chunk: Buffer) => {
       said += chunk.length;
-      if (said <= SAID_MAX_BYTES) lines.push(chunk);
-      else if (!isTooLarge) process.kill(SIGKILL);
       isTooLarge ||= said > SAID_MAX_BYTES;
+      // Whoever gives the process up ends it.
+      if (!isTooLarge) lines.push(chunk);
       if (answer || isTooLarge) resolve();
     });
     // A code that closes what it finds may have ended the channel alone.
@@ -115,7 +112,11 @@ async function readAnswer(
   for (const stream of [process.stdin, channel]) stream.on("error", ignore);
   process.stdin.end(JSON.stringify({ ...order, token }));
   if ((await settleWithin(answered, { timeoutMs })) === "late") throw tooLate(timeoutMs);
-  if (!answer && isTooLarge) throw new BelljarError("RESULT_TOO_LARGE", "The tool answered more than 8 MiB: have it answer less");
+  if (!answer && isTooLarge)
+    throw new BelljarError(
+      "RESULT_TOO_LARGE",
+      `The tool says more than 8 MiB at once, or reports more than ${TOLD_MAX} times: have it say less`,
+    );
   if (answer && (await settleWithin(process.exited.catch(ignore), { timeoutMs: ENDS_MS })) === "late") process.kill(SIGKILL);
   if (!answer) await process.exited;
   return answer;

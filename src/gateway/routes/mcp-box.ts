@@ -1,11 +1,9 @@
 import type { Readable } from "node:stream";
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
-import { CODE_BYTES_MAX, unitNameSchema } from "../../dynamic/store/stored-unit.ts";
-import type { UnitSpec } from "../../dynamic/unit.ts";
+import { CODE_BYTES_MAX } from "../../dynamic/store/stored-unit.ts";
 import { noUserTools, type UnitLife } from "../../dynamic/unit-life.ts";
 import { parseNetworkPolicy } from "../../network/check-policy.ts";
-import { assertNetworkGranted } from "../../sandbox/grants.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { changes } from "../auth/access.ts";
 import type { Asked, Route } from "./route.ts";
@@ -68,23 +66,11 @@ type AddRequest = Asked<unknown, z.output<typeof addQuery>>;
 
 function addTool(life: UnitLife, { caller, query: { mcp_tool_name: name, network }, body, signal }: AddRequest) {
   return outcome(async () => {
-    assertUnitName(name);
     // As it comes: no schema describes what is no JSON.
     const code = await readText(body as Readable);
-    const spec = { language: "python", code, ...(network !== undefined && (await grantedNetwork(caller, network))) } as const;
+    const spec = { language: "python", code, ...(network !== undefined && { network: parseNetworkPolicy(network) }) } as const;
     await life.add(caller, { name, spec }, signal, { publish: true });
   });
-}
-
-function assertUnitName(name: string): void {
-  const { error } = unitNameSchema.safeParse(name);
-  if (error) throw new BelljarError("TOOL_INVALID", `The tool's name ${error.issues[0]?.message ?? ""}`);
-}
-
-async function grantedNetwork(caller: Principal, text: string): Promise<Required<Pick<UnitSpec, "network">>> {
-  const network = parseNetworkPolicy(text);
-  await assertNetworkGranted(network, caller);
-  return { network };
 }
 
 /** With several functions only the unit's name removes it. */

@@ -12,8 +12,6 @@ const params = z.object({ name: z.string().min(1).max(200) });
 const version = z.coerce.number().int().positive().optional();
 const versionParams = params.extend({ version: z.coerce.number().int().positive() });
 const path = "/v1/tools/:name";
-/** Code, and what belongs to it. */
-const takes = { limitBytes: 4 * 1_048_576 };
 
 const { name: _name, ...updateFields } = givenUnitSchema.shape;
 
@@ -34,7 +32,6 @@ export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonl
       access: CHANGES,
       summary: "Keeps code as a new tool, a draft. Its schemas are read in a sandbox; what cannot be read is refused and not kept",
       body: givenUnitSchema,
-      takes,
       answers: { 201: unitSchema },
       handle: async ({ caller, body: { name, publish = false, ...spec }, signal }) =>
         (await life()).add(caller, { name, spec }, signal, { publish }),
@@ -56,7 +53,6 @@ export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonl
       summary: "Keeps code as the newest version of a tool. Callers have the one before until it is published",
       params,
       body: z.strictObject(updateFields),
-      takes,
       answers: { 200: unitSchema },
       handle: async ({ caller, params: { name }, body: { publish = false, ...spec }, signal }) =>
         (await life()).update(caller, { name, spec }, signal, { publish }),

@@ -4,7 +4,7 @@ import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { UnitLife } from "../../dynamic/unit-life.ts";
 import { ShownUnit, toShownUnit } from "./shown-unit.ts";
-import { specArguments, toSpec, unitName } from "./unit-arguments.ts";
+import { specArguments, unitName } from "./unit-arguments.ts";
 
 const Input = z.strictObject({
   name: unitName.optional().describe("Default: the name of its first tool. One of yours gets a new version"),
@@ -24,9 +24,8 @@ export function createToolDraft(life: () => Promise<UnitLife>): Tool {
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     input: Input,
     output: ShownUnit,
-    async run({ principal, signal }, { name, ...args }) {
+    async run({ principal, signal }, { name, ...spec }) {
       const tools = await life();
-      const spec = toSpec(args);
       const isKnown = name !== undefined && (await isThere(tools, principal, name));
       const unit = isKnown ? await tools.update(principal, { name, spec }, signal) : await tools.add(principal, { name, spec }, signal);
       return dataResult(toShownUnit(unit));

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { unitSpecSchema } from "../../dynamic/store/stored-unit.ts";
-import type { UnitSpec } from "../../dynamic/unit.ts";
 
 const { language, code, requirements, network, secrets, reuse, tests } = unitSpecSchema.shape;
 
@@ -18,11 +17,3 @@ export const specArguments = {
   reuse,
   tests,
 };
-
-type SpecArguments = { readonly [Name in keyof typeof specArguments]?: z.output<(typeof specArguments)[Name]> };
-
-/** Without the fields that are absent. */
-export function toSpec(args: SpecArguments & Pick<UnitSpec, "language" | "code">): UnitSpec {
-  const names = Object.keys(specArguments) as (keyof SpecArguments)[];
-  return Object.fromEntries(names.flatMap((name) => (args[name] === undefined ? [] : [[name, args[name]]]))) as unknown as UnitSpec;
-}

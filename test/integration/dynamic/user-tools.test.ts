@@ -221,3 +221,14 @@ it("has the newer one of two units of a name, of which one was removed by anothe
   });
   expect(textOf(await another.call("anew"))).toBe("new you");
 });
+
+it("lets the tests of who may not publish reach nothing", async () => {
+  const drafter: Principal = { id: "tester", name: "tester", grants: {} };
+  const tests = [{ arguments: {}, expect: { text: "x you" } }];
+  const spec = { language: "shell", code: script("x"), network: "all", tests } as const;
+  await lab.tools.add(drafter, { name: "reaching", spec }, signal);
+  expect(await lab.tools.test(drafter, "reaching", signal)).toMatchObject({ tests: [{ tool: "reaching" }] });
+  // These sandboxes have no way out: a network that is asked for is refused.
+  const publisher: Principal = { ...drafter, grants: { publishesTools: true } };
+  await expect(lab.tools.test(publisher, "reaching", signal)).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+});
