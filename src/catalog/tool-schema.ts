@@ -85,6 +85,7 @@ function toJsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
 function widen(schema: Record<string, unknown>): void {
   delete schema["propertyNames"];
   delete schema["contentEncoding"];
+  delete schema["readOnly"];
   // What no caller meets needs not be read by a model at every turn.
   if (schema["maximum"] === Number.MAX_SAFE_INTEGER) delete schema["maximum"];
   if (schema["minimum"] === Number.MIN_SAFE_INTEGER) delete schema["minimum"];

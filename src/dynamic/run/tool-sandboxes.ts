@@ -1,3 +1,4 @@
+import { OwnedWork } from "../../async/owned-work.ts";
 import { SandboxReaper } from "../../interpreter/sandbox-reaper.ts";
 import { cutLimits } from "../../sandbox/grants.ts";
 import { type CreateOptions, LOCAL, type Principal, type Sandbox, type Sandboxes } from "../../sandbox/sandbox.ts";
@@ -27,23 +28,30 @@ export interface ToolWork<T> {
   readonly signal: AbortSignal;
   /** Whose sandbox is used again. Absent: a fresh one is, and ends with the work. */
   readonly session?: SessionKey | undefined;
-  readonly work: (sandbox: Sandbox) => Promise<T>;
+  /** The signal aborts as the caller's does, and when the sandboxes end. */
+  readonly work: (sandbox: Sandbox, signal: AbortSignal) => Promise<T>;
 }
 
 type Wish = Omit<ToolWork<unknown>, "session" | "work">;
 
-/** The sandboxes that users' code runs in. They are their caller's, and nobody finds them. Disposing ends them. */
+/** The sandboxes that users' code runs in. They are their caller's, and nobody finds them. Disposing ends them, and the work in them. */
 export class ToolSandboxes implements AsyncDisposable {
   readonly #options: ToolSandboxesOptions;
   readonly #reaper = new SandboxReaper();
   readonly #sessions = new SessionSandboxes();
+  readonly #running = new OwnedWork();
 
   constructor(options: ToolSandboxesOptions) {
     this.#options = options;
   }
 
   /** Rejects as creating a sandbox does, and as the work. */
-  async use<T>(principal: Principal, { session, work, ...wish }: ToolWork<T>): Promise<T> {
+  use<T>(principal: Principal, { signal, ...work }: ToolWork<T>): Promise<T> {
+    return this.#running.run(signal, (owned) => this.#use(principal, { ...work, signal: owned }));
+  }
+
+  async #use<T>(principal: Principal, { session, work: doIn, ...wish }: ToolWork<T>): Promise<T> {
+    const work = (sandbox: Sandbox): Promise<T> => doIn(sandbox, wish.signal);
     const lifetimeMs = wish.timeoutMs + GRACE_MS + (session === undefined ? 0 : SESSION_MS);
     const create = async (): Promise<Sandbox> =>
       this.#options.sandboxes.create(principal, await this.#optionsOf(principal, wish, lifetimeMs), wish.signal);
@@ -71,6 +79,7 @@ export class ToolSandboxes implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#running[Symbol.asyncDispose]();
     await this.#sessions[Symbol.asyncDispose]();
     await this.#reaper[Symbol.asyncDispose]();
   }

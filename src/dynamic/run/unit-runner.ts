@@ -10,7 +10,7 @@ import type { PackageLock, ReadTool, UnitSpec } from "../unit.ts";
 import { harnessOf } from "./harness-programs.ts";
 import { runScript } from "./run-script.ts";
 import type { SessionKey } from "./session-sandboxes.ts";
-import type { ToolSandboxes } from "./tool-sandboxes.ts";
+import type { ToolSandboxes, ToolWork } from "./tool-sandboxes.ts";
 
 const MAX_OUTPUT_BYTES = 262_144;
 /** Reading code takes no longer than its imports. */
@@ -85,7 +85,7 @@ export class UnitRunner implements AsyncDisposable {
   /** What the code does wrong is an answer. Rejects if it gives none. */
   async call(principal: Principal, { owner, name, spec, lock }: NamedSpec, { session, signal, ...call }: UnitCall): Promise<CallOutcome> {
     const { timeoutMs = this.#options.timeoutMs } = spec;
-    const options = { signal, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, ...call };
+    const options = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, ...call };
     const work = beginCall({ owner, name, spec, lock }, call, options);
     const { answer, printed } = await this.#options.sandboxes.use(principal, { owner, spec, lock, timeoutMs, signal, session, work });
     if (answer.type === "result" || answer.type === "error") return { answer, printed };
@@ -101,35 +101,37 @@ export class UnitRunner implements AsyncDisposable {
   ): Promise<HarnessAnswer> {
     const { language, limits } = spec;
     if (language === "shell") throw new TypeError("A shell tool has no harness");
-    const options = { signal, timeoutMs: READ_MS, maxOutputBytes: MAX_OUTPUT_BYTES };
     const { answer } = await this.#options.sandboxes.use(principal, {
       owner,
       spec: limits === undefined ? {} : { limits },
       lock,
       timeoutMs: READ_MS,
       signal,
-      work: (sandbox) =>
-        askHarness(sandbox, harnessOf({ ...spec, language }, name, lock && packagesFolder(sandbox)), { do: order }, options),
+      work: (sandbox, owned) => {
+        const harness = harnessOf({ ...spec, language }, name, lock && packagesFolder(sandbox));
+        return askHarness(sandbox, harness, { do: order }, { signal: owned, timeoutMs: READ_MS, maxOutputBytes: MAX_OUTPUT_BYTES });
+      },
     });
     return answer;
   }
 }
 
-type Work = (sandbox: Sandbox) => Promise<Harnessed>;
+type Work = ToolWork<Harnessed>["work"];
 
 /** Throws before a sandbox is made for what cannot be called. */
 function beginCall(
   { name, spec, lock }: NamedSpec,
   { tool, arguments: args }: Pick<UnitCall, "tool" | "arguments">,
-  options: HarnessOptions,
+  options: Omit<HarnessOptions, "signal">,
 ): Work {
   const { language } = spec;
   if (language === "shell") {
     const script = shellCall(tool, spec.code, args);
-    return (sandbox) => runScript(sandbox, tool, script, options);
+    return (sandbox, signal) => runScript(sandbox, tool, script, { ...options, signal });
   }
   const harness = (sandbox: Sandbox) => harnessOf({ ...spec, language }, name, lock && packagesFolder(sandbox));
-  return (sandbox) => askHarness(sandbox, harness(sandbox), { do: "call", function: tool.function, arguments: args }, options);
+  const order = { do: "call", function: tool.function, arguments: args } as const;
+  return (sandbox, signal) => askHarness(sandbox, harness(sandbox), order, { ...options, signal });
 }
 
 function readScript(name: string, { code }: UnitSpec): readonly ToldTool[] {

@@ -9,18 +9,18 @@ export const CODE_BYTES_MAX = 2 ** 20;
 export const LOCK_BYTES_MAX = 2 ** 21;
 const REQUIREMENTS_MAX = 100;
 const REQUIREMENT_CHARACTERS_MAX = 200;
-const TESTS_MAX = 50;
+export const TESTS_MAX = 50;
 const TEXT_CHARACTERS_MAX = 2 ** 16;
 const TIMEOUT_MS_MAX = 24 * 60 * 60 * 1_000;
 const TOOLS_MAX = 100;
 const VERSIONS_MAX = 10_000;
 
 const json = z.unknown().refine(isShallow, `must have at most ${JSON_DEPTH_MAX} levels`);
-const jsonObject = z.record(z.string(), z.unknown()).refine(isShallow, `must have at most ${JSON_DEPTH_MAX} levels`);
+export const jsonObject = z.record(z.string(), z.unknown()).refine(isShallow, `must have at most ${JSON_DEPTH_MAX} levels`);
 const text = z.string().max(TEXT_CHARACTERS_MAX);
 const { network, secrets, limits } = createOptionsSchema.shape;
 
-const testSchema = z.strictObject({
+export const testSchema = z.strictObject({
   tool: z.string().min(1).max(200).optional().describe("Absent: the unit's only tool"),
   arguments: jsonObject,
   expect: z

@@ -20,7 +20,7 @@ export function createToolGet(life: () => Promise<UnitLife>): Tool {
     description: "Shows a tool of your user's: its code, schemas, versions, how often it was called, and its last errors.",
     toolset: "tools",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    input: z.strictObject({ name: unitName, version: z.number().int().positive().optional().describe("Default: that callers have") }),
+    input: z.strictObject({ name: unitName, version: z.number().int().min(1).optional().describe("Default: that callers have") }),
     output: Output,
     async run({ principal }, { name, version }) {
       const unit = await (await life()).get(principal, name, version);

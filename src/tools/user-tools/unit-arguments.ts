@@ -1,9 +1,12 @@
 import * as z from "zod";
-import { unitSpecSchema } from "../../dynamic/store/stored-unit.ts";
+import { jsonObject, TESTS_MAX, testSchema, unitSpecSchema } from "../../dynamic/store/stored-unit.ts";
 
-const { language, code, requirements, network, secrets, reuse, tests } = unitSpecSchema.shape;
+const { language, code, requirements, network, secrets, reuse } = unitSpecSchema.shape;
 
 export const unitName = z.string().min(1).max(200).describe("Name of the unit, as tool_list shows it");
+
+/** As everywhere else, but of an object alone: vendors' readers of schemas refuse a field that has no type. */
+const expect = testSchema.shape.expect.extend({ structured: jsonObject.optional() });
 
 /** What a model may say of a unit. */
 export const specArguments = {
@@ -15,5 +18,9 @@ export const specArguments = {
   network,
   secrets,
   reuse,
-  tests,
+  tests: z
+    .array(testSchema.extend({ expect }))
+    .max(TESTS_MAX)
+    .optional()
+    .describe("They run before a version goes live. One that fails blocks it"),
 };

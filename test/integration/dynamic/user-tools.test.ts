@@ -232,3 +232,24 @@ it("lets the tests of who may not publish reach nothing", async () => {
   const publisher: Principal = { ...drafter, grants: { publishesTools: true } };
   await expect(lab.tools.test(publisher, "reaching", signal)).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
 });
+
+it("ends the calls that run when it is closed, before their sandboxes go", async () => {
+  const order: string[] = [];
+  const closing = await openToolsLab();
+  try {
+    const code =
+      '@mcp.tool(description="Waits")\nasync def waits(ctx: Context) -> str:\n    import time\n    await ctx.report_progress(1, 2)\n    time.sleep(600)\n    return "never"\n';
+    await closing.add(code, { name: "waits" });
+    await new Promise<void>((resolve) => {
+      const progress = (): void => resolve();
+      void closing.call("waits", {}, { progress }).then(
+        () => order.push("call"),
+        () => order.push("call"),
+      );
+    });
+  } finally {
+    await closing[Symbol.asyncDispose]();
+    order.push("closed");
+  }
+  expect(order).toEqual(["call", "closed"]);
+});
