@@ -7,9 +7,11 @@ import { UnitRunner } from "../../src/dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../src/dynamic/store/files-store.ts";
 import { openFolderOfTools } from "../../src/dynamic/store/folder-of-tools.ts";
 import { UserTools } from "../../src/dynamic/user-tools.ts";
+import type { WarmPrograms } from "../../src/interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 
-const LIMITS = { memoryBytes: 256 * 1_048_576, pids: 64 };
+/** Of the sandboxes that their calls run in. */
+export const TOOL_LIMITS = { memoryBytes: 256 * 1_048_576, pids: 64 };
 
 export interface TestUserToolsOptions {
   /** Their home. */
@@ -19,6 +21,8 @@ export interface TestUserToolsOptions {
   readonly report?: (problem: string) => void;
   /** A folder of tools. */
   readonly folder?: string;
+  /** The Pythons that wait in fresh sandboxes. */
+  readonly warm?: WarmPrograms;
 }
 
 /** The users' tools of a home, in files. `read_file` is the one built-in name. */
@@ -26,6 +30,7 @@ export function openTestUserTools({
   path,
   sandboxes,
   folder,
+  warm,
   packages: settings,
   report = () => undefined,
 }: TestUserToolsOptions): Promise<UserTools> {
@@ -36,7 +41,11 @@ export function openTestUserTools({
     edits: store,
     ...(folder !== undefined && { folder: openFolderOfTools({ folder, report }) }),
     packages,
-    runner: new UnitRunner({ sandboxes: new ToolSandboxes({ sandboxes, limits: LIMITS, packages }), timeoutMs: 20_000 }),
+    runner: new UnitRunner({
+      sandboxes: new ToolSandboxes({ sandboxes, limits: TOOL_LIMITS, packages }),
+      timeoutMs: 20_000,
+      ...(warm && { warm }),
+    }),
     schemas: () => openJsonSchemas(),
     isBuiltin: (name) => name === "read_file",
     listMax: 40,

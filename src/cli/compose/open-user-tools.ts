@@ -8,6 +8,7 @@ import { UnitRunner } from "../../dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../dynamic/store/files-store.ts";
 import { openFolderOfTools } from "../../dynamic/store/folder-of-tools.ts";
 import { UserTools } from "../../dynamic/user-tools.ts";
+import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import { readToolFacts } from "./tool-facts.ts";
 
@@ -15,14 +16,17 @@ export interface UserToolsParts {
   readonly config: Config;
   readonly sandboxes: Pick<LocalSandboxes, "create" | "hiddenSnapshots">;
   readonly report: (problem: string) => void;
+  /** Absent: no interpreter waits in this process. */
+  readonly warmPrograms?: (() => Promise<WarmPrograms>) | undefined;
 }
 
 /** The users' tools of a home. Disposing it ends the sandboxes that they run in. */
-export async function openUserTools({ config, sandboxes, report }: UserToolsParts): Promise<UserTools> {
+export async function openUserTools({ config, sandboxes, report, warmPrograms }: UserToolsParts): Promise<UserTools> {
   const { timeoutMs: _timeout, network: _network, ...limits } = config.program;
   const { timeoutMs, listMax, directory, indexUrl, registryUrl } = config.tools;
   const packages = new PreparedPackages({ sandboxes, indexUrl, registryUrl });
   const used = new ToolSandboxes({ sandboxes, limits, packages });
+  const warm = await warmPrograms?.();
   let builtin: ReadonlySet<string> | undefined;
   const store = openFilesStore({ folder: join(config.home, "tools"), report });
   return UserTools.open({
@@ -30,7 +34,7 @@ export async function openUserTools({ config, sandboxes, report }: UserToolsPart
     edits: store,
     ...(directory !== undefined && { folder: openFolderOfTools({ folder: directory, report }) }),
     packages,
-    runner: new UnitRunner({ sandboxes: used, timeoutMs }),
+    runner: new UnitRunner({ sandboxes: used, timeoutMs, ...(warm && { warm }) }),
     schemas: openOnce(() => openJsonSchemas()),
     isBuiltin: (name) => (builtin ??= new Set(readToolFacts().map((tool) => tool.name))).has(name),
     listMax,
