@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { openClient } from "../mcp-client.mjs";
 import { BELLJAR, PYTHON, compare, scaled, spawnPlain, time, until, waiting } from "../harness.mjs";
 
@@ -23,6 +25,19 @@ async function openServer(home) {
     return { url, close: async () => void (child.kill("SIGTERM"), await once(child, "exit")) };
   }
   throw new Error("The server did not start");
+}
+
+/** The official client, with `belljar mcp` on the same home. */
+async function openStdio(home) {
+  const client = new Client({ name: "bench", version: "1" });
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [BELLJAR, "mcp"], env: home.env, stderr: "inherit" }));
+  return {
+    async call(name, args) {
+      const { content, isError } = await client.callTool({ name, arguments: args });
+      if (isError) throw new Error(`It answered ${JSON.stringify(content)}`);
+    },
+    close: () => client.close(),
+  };
 }
 
 async function ask(url, method, path, body) {
@@ -54,6 +69,10 @@ export async function measure(home) {
     blocks: 5,
     each: 8,
   });
+  await add("again", { reuse: "session" });
+  const session = await openStdio(home);
+  const again = await compare({ reference: plain.run, measured: () => session.call("again", { a: 6 }), blocks: 5, each: 20 });
+  await session.close();
   let count = 0;
   const added = await compare({
     reference: PYTHON.run,
@@ -83,6 +102,7 @@ export async function measure(home) {
   return [
     { what: "call of a Python tool, fresh sandbox from the pool", beside: plain.what, goal: 1.3, ...readied },
     { what: "call of a Python tool, fresh sandbox, one after another", beside: plain.what, ...called },
+    { what: "call of a Python tool whose sandbox is used again, over stdio", beside: plain.what, most: 4, ...again },
     { what: "add a Python tool, until it is in a list", beside: PYTHON.what, most: 150, ...added },
     { what: `tools/list with ${scaled(STORED)} stored tools`, beside: PYTHON.what, most: 3, ...listed },
     { what: `start and stop of a server with ${scaled(STORED)} stored tools`, beside: PYTHON.what, ...started },

@@ -75,7 +75,7 @@ export async function askHarness(
 async function goOn(channel: Duplex): Promise<void> {
   await once(channel, "readable");
   if (String(channel.read()) !== "ready\n") throw new Error("It says something else than that it is ready");
-  channel.write(`${JSON.stringify({ env: { BELLJAR_TEST: "set" }, tool: true })}\n`);
+  channel.write(`${JSON.stringify({ env: { BELLJAR_TEST: "set" }, tool: [] })}\n`);
 }
 
 /** Nothing for a line that the harness did not write. */

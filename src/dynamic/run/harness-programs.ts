@@ -2,6 +2,7 @@ import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import { READ_BY_PYTHON } from "../../interpreter/lasting/read-at-start.ts";
 import { type ExecProcess, INSIDE, type Sandbox } from "../../sandbox/sandbox.ts";
 import type { HarnessProgram } from "../harness/ask-harness.ts";
+import type { ServingHarnesses } from "./serving-harnesses.ts";
 import type { ToolLanguage, UnitSpec } from "../unit.ts";
 
 interface Starts {
@@ -26,29 +27,28 @@ export interface HarnessPlace {
   readonly packages?: string | undefined;
   /** The interpreters that wait. */
   readonly warm?: Pick<WarmPrograms, "take"> | undefined;
+  /** Of a sandbox that is used again. */
+  readonly serving?: ServingHarnesses | undefined;
 }
 
 /** `name`: of the unit, for the file's name in tracebacks. */
 export function harnessOf(
   { language, code, secrets }: Pick<UnitSpec, "code" | "secrets"> & { readonly language: HarnessLanguage },
   name: string,
-  { sandbox, packages, warm }: HarnessPlace,
+  { sandbox, packages, warm, serving }: HarnessPlace,
 ): HarnessProgram {
   const { argv, env } = HARNESSES[language];
   const isLikeWaiting = language === "python" && packages === undefined && !Object.keys(secrets ?? {}).some(isReadAtStart);
-  const start = (signal: AbortSignal): Promise<ExecProcess> => {
+  const start = async (args: readonly string[], signal: AbortSignal): Promise<ExecProcess> => {
+    const waiting = isLikeWaiting ? warm?.take(sandbox.id) : undefined;
+    if (waiting) return waiting.asHarness(args, { env: { ...(await sandbox.environment()), ...env }, signal });
+    await endWaiting({ sandbox, warm });
     const paths = packages !== undefined && language === "python" && { PYTHONPATH: packages };
-    return sandbox.guest.exec({ argv, channels: 1, signal, env: { ...env, ...paths } });
+    return sandbox.guest.exec({ argv: [...argv, ...args], channels: 1, signal, env: { ...env, ...paths } });
   };
-  return {
-    code: { language, code, name },
-    async start(signal) {
-      const waiting = isLikeWaiting ? warm?.take(sandbox.id) : undefined;
-      if (waiting) return waiting.asHarness({ ...(await sandbox.environment()), ...env }, signal);
-      await endWaiting({ sandbox, warm });
-      return start(signal);
-    },
-  };
+  const program = { code: { language, code, name } };
+  if (!serving || language !== "python") return { ...program, start: (signal) => start([], signal) };
+  return { ...program, start: (signal) => serving.begin(sandbox, { start: (life) => start(["orders"], life), signal }) };
 }
 
 /** An interpreter that waits there for another program would take memory from the code. */

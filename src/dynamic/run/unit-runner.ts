@@ -9,6 +9,7 @@ import { readShellTool, shellCall } from "../shell-tool.ts";
 import type { PackageLock, ReadTool, UnitSpec } from "../unit.ts";
 import { endWaiting, harnessOf, type HarnessPlace } from "./harness-programs.ts";
 import { runScript } from "./run-script.ts";
+import { ServingHarnesses } from "./serving-harnesses.ts";
 import type { SessionKey } from "./session-sandboxes.ts";
 import type { ToolSandboxes, ToolWork } from "./tool-sandboxes.ts";
 
@@ -53,6 +54,7 @@ export interface CallOutcome {
 /** Runs units' code, in sandboxes of whoever asks. Disposing it ends them. */
 export class UnitRunner implements AsyncDisposable {
   readonly #options: UnitRunnerOptions;
+  readonly #serving = new ServingHarnesses();
 
   constructor(options: UnitRunnerOptions) {
     this.#options = options;
@@ -88,7 +90,8 @@ export class UnitRunner implements AsyncDisposable {
   async call(principal: Principal, { owner, name, spec, lock }: NamedSpec, { session, signal, ...call }: UnitCall): Promise<CallOutcome> {
     const { timeoutMs = this.#options.timeoutMs } = spec;
     const options = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, ...call };
-    const work = beginCall({ name, spec }, call, options, (sandbox) => this.#placeIn(sandbox, lock));
+    const serving = session === undefined ? undefined : this.#serving;
+    const work = beginCall({ name, spec }, call, options, (sandbox) => ({ ...this.#placeIn(sandbox, lock), serving }));
     const { answer, printed } = await this.#options.sandboxes.use(principal, { owner, spec, lock, timeoutMs, signal, session, work });
     if (answer.type === "result" || answer.type === "error") return { answer, printed };
     throw answer.type === "refused" ? invalid(name, answer) : strange(answer);

@@ -41,16 +41,16 @@ export class WarmProgram {
     }
   }
 
-  /** Lets it go on as the harness of users' tools, which reads an order on its stdin. The process is the caller's; the signal ends it. */
-  asHarness(env: WarmRun["env"], signal: AbortSignal): ExecProcess {
+  /** Lets it go on as the harness of users' tools. The process is the caller's; the signal ends it. */
+  asHarness(args: readonly string[], { env, signal }: Pick<WarmRun, "env" | "signal">): ExecProcess {
     signal.addEventListener("abort", () => void this.discard(), { once: true });
     if (signal.aborted) void this.discard();
-    this.#goOn({ env, tool: true });
+    this.#goOn({ env, tool: args });
     return this.#process;
   }
 
   /** A program may end without reading what it is given. */
-  #goOn(wish: { readonly env: WarmRun["env"]; readonly tool?: true }): void {
+  #goOn(wish: { readonly env: WarmRun["env"]; readonly tool?: readonly string[] }): void {
     const { stdin, channels } = this.#process;
     for (const stream of [stdin, ...channels]) stream.on("error", ignore);
     channels[0]?.write(`${JSON.stringify(wish)}\n`);

@@ -253,3 +253,54 @@ it("ends the calls that run when it is closed, before their sandboxes go", async
   }
   expect(order).toEqual(["call", "closed"]);
 });
+
+it("answers a session's calls in one harness, each in a process of its own", async () => {
+  const code = `import os, sys
+count = 0
+@mcp.tool
+def counts(word: str = "") -> str:
+    global count
+    count += 1
+    print("printed", word)
+    print("told", word, file=sys.stderr)
+    return f"{count} {os.getppid()} {word}"
+@mcp.tool
+def dies(): os.kill(os.getpid(), 9)
+@mcp.tool
+def exits(): os._exit(5)
+@mcp.tool
+def ends_all(): os.kill(os.getppid(), 9)
+@mcp.tool
+def closes():
+    os.closerange(0, 256)
+    return "unheard"
+@mcp.tool
+def leaves_one():
+    import subprocess
+    subprocess.Popen(["sh", "-c", "while sleep 0.01; do echo late; done"])
+    return "left"
+`;
+  await lab.add(code, { name: "serving", reuse: "session" });
+  const logs: string[] = [];
+  const client = {
+    client: { id: "s", ask: () => Promise.reject(new Error("nobody is asked")) },
+    log: (_: unknown, text: string) => logs.push(text),
+  };
+  const call = async (tool: string, word?: string): Promise<string> =>
+    textOf(await lab.call(tool, word === undefined ? {} : { word }, client));
+  const [one, two] = [await call("counts", "one"), await call("counts", "two")];
+  expect([one, two].map((text) => text.split(" ")[0])).toEqual(["1", "1"]);
+  expect(two.split(" ")[1]).toBe(one.split(" ")[1]);
+  expect(logs).toEqual(["printed one\n\ntold one\n", "printed two\n\ntold two\n"]);
+  expect(await call("counts", "x".repeat(3_000_000))).toContain("xxx");
+  expect(await call("leaves_one")).toBe("left");
+  expect((await call("counts", "three")).split(" ").at(-1)).toBe("three");
+  for (const [tool, ending] of [
+    ["dies", "was ended by SIGKILL"],
+    ["exits", "ended with code 5"],
+    ["ends_all", "was ended by SIGKILL"],
+    ["closes", "ended with code 1"],
+  ] as const)
+    expect(await call(tool)).toContain(`TOOL_FAILED: The code ${ending} before it had an answer`);
+  expect((await call("counts", "four")).split(" ").at(-1)).toBe("four");
+});

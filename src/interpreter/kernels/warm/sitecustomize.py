@@ -5,7 +5,7 @@ use, says that it is ready, and waits for one line on descriptor 3: the variable
 itself, so that the program runs exactly as `python3 FILE` runs it. Nothing of this file stays, but that the collector of
 garbage does not look at what was there before the program.
 
-The line may say that the program is a tool of a user's instead. Then the harness goes on, which was loaded meanwhile.
+The line may have the arguments of the harness of users' tools instead. Then that goes on, which was loaded meanwhile.
 """
 
 
@@ -43,10 +43,10 @@ def hold_back():
         os._exit(0)
     wish = json.loads(line)
     os.environ.update(wish["env"])
-    if wish.get("tool"):
+    if "tool" in wish:
         if tools is None:
-            os.execv(sys.executable, [sys.executable, harness])  # noqa: S606
-        be_harness(tools, sys)
+            os.execv(sys.executable, [sys.executable, harness] + wish["tool"])  # noqa: S606
+        be_harness(tools, wish["tool"], sys)
     os.close(channel)
     stay_away(sys)
 
@@ -68,7 +68,7 @@ def load_tools(harness, sys):
     return found, modules
 
 
-def be_harness(tools, sys):
+def be_harness(tools, arguments, sys):
     """Never returns. As for the tool, Python has started: another thread that imports `site` does not wait for its end."""
     finders, modules = tools
     sys.meta_path[:0] = finders
@@ -83,8 +83,7 @@ def be_harness(tools, sys):
         if spec is not None:
             spec._initializing = False
     sys.path.insert(0, "")
-    main = modules["_belljar.main"]
-    main.serve(main.CHANNEL, main.read_all(0))
+    modules["_belljar.main"].begin(arguments == ["orders"])
 
 
 def stay_away(sys):

@@ -1,4 +1,4 @@
-"""One request, one answer: what tools a code holds, what one of them returns, or which packages the code names.
+"""A request and its answer: what tools a code holds, what one of them returns, or which packages the code names.
 
 The host never trusts an answer: it bounds and checks all that comes. The user's code runs in the same process, so it
 can always spoil its own answer. What is done here keeps the answer of code that is only careless: these modules have
@@ -24,7 +24,16 @@ def main():
     folder = path.dirname(path.abspath(sys.argv[0]))
     if sys.path and sys.path[0] == folder:
         sys.path[0] = ""  # The kernels' folder is no place for the user's imports.
-    serve(CHANNEL, read_all(0))
+    begin(sys.argv[1:] == ["orders"])
+
+
+def begin(has_orders):
+    """Never returns. Orders come one after another on the channel; a single one is all that stands on the standard input."""
+    if not has_orders:
+        serve(CHANNEL, read_all(0))
+    from _belljar.orders import serve_orders
+
+    serve_orders(CHANNEL, serve)
 
 
 def read_all(descriptor):
