@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import { BelljarError } from "../errors.ts";
 import { isNestedTooDeep } from "./nesting.ts";
-import type { TimeLimit } from "./time-limit.ts";
+import type { Outcome, TimeLimit } from "./time-limit.ts";
 import { createTimeLimit } from "./time-limit.ts";
 import type { JsonSchema, Parsed, ToolSchema } from "./tool-schema.ts";
 import { toProblem } from "./tool-schema.ts";
@@ -12,7 +12,8 @@ export interface JsonSchemas {
   /**
    * The schema as it was given, with a parser that does not change values. Throws `ARGUMENTS_INVALID` if the schema does not describe an
    * object, is too large, takes too long to compile, or refers to another document: nothing is ever loaded. A schema that took too long
-   * to compile is refused without another try for five minutes, since a busy machine may be the cause. If a check once takes too long, this schema refuses every value of that owner from then on, even after it is read again.
+   * to compile is refused without another try for five minutes. If a check once takes too long, this schema refuses every value of that
+   * owner from then on, even after it is read again. What a busy machine kept from its end is refused this once.
    */
   read(schema: unknown, owner: string): ToolSchema;
 }
@@ -86,8 +87,9 @@ class Validators implements JsonSchemas {
       parse: (value) => {
         if (spentBy.has(owner)) return TOO_LONG;
         let parsed: Parsed<unknown> = TOO_LONG;
-        if (!this.#limit.ran(() => (parsed = check(validator, value)), CHECK_MS)) spentBy.add(owner);
-        return parsed;
+        const outcome = this.#limit.run(() => (parsed = check(validator, value)), CHECK_MS);
+        if (outcome === "tooLong") spentBy.add(owner);
+        return outcome === "stalled" ? BUSY : parsed;
       },
     };
   }
@@ -108,29 +110,31 @@ class Validators implements JsonSchemas {
   #learn(text: string): Known {
     const validator = this.#compile(text);
     const spentBy = new Set<string>();
-    if (validator) return { validator, spentBy };
-    return {
-      validator: invalid("it takes too long to compile; make it smaller, or try again in five minutes"),
-      spentBy,
-      againAt: this.#now() + COMPILE_AGAIN_MS,
-    };
+    if (validator === "tooLong") {
+      const again = "it takes too long to compile; make it smaller, or try again in five minutes";
+      return { validator: invalid(again), spentBy, againAt: this.#now() + COMPILE_AGAIN_MS };
+    }
+    if (validator === "stalled")
+      return { validator: invalid("this machine is too busy to compile it now; try again"), spentBy, againAt: this.#now() };
+    return { validator, spentBy };
   }
 
-  /** Undefined if the compiler was cut short. Each has a compiler of its own, so that no schema refers to another one by its `$id`. */
-  #compile(text: string): Validator | BelljarError | undefined {
+  /** Each has a compiler of its own, so that no schema refers to another one by its `$id`. */
+  #compile(text: string): Validator | BelljarError | Exclude<Outcome, "ran"> {
     // The dialect is 2020-12 whatever the schema says; the words of older drafts that servers still use are known too.
     const { $schema: _, $async: __, ...schema } = JSON.parse(text) as Record<string, unknown>;
-    const compiler = new this.#Compiler(COMPILER_OPTIONS);
     let validator: Validator | undefined;
+    const compile = (): void => void (validator = new this.#Compiler(COMPILER_OPTIONS).compile(schema));
     try {
-      if (this.#limit.ran(() => (validator = compiler.compile(schema)), COMPILE_MS) && validator) return validator;
+      const outcome = this.#limit.run(compile, COMPILE_MS);
+      return outcome === "ran" && validator ? validator : outcome === "stalled" ? "stalled" : "tooLong";
     } catch (error) {
       return invalid(error instanceof Error ? error.message.slice(0, 500) : "it cannot be compiled", error);
     }
-    return undefined;
   }
 }
 
+const BUSY: Parsed<unknown> = { problems: ["this machine is too busy to check them now: try again"] };
 const TOO_LONG: Parsed<unknown> = { problems: ["the tool's schema takes too long to check"] };
 
 function check(validate: Validator, value: unknown): Parsed<unknown> {

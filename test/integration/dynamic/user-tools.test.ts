@@ -272,7 +272,7 @@ def exits(): os._exit(5)
 def ends_all(): os.kill(os.getppid(), 9)
 @mcp.tool
 def closes():
-    os.closerange(0, 256)
+    os.closerange(0, 1024)
     return "unheard"
 @mcp.tool
 def leaves_one():
