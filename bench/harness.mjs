@@ -61,8 +61,8 @@ async function collect(into, work, { each, gapMs }) {
 }
 
 /** Node's own spawn, from the call to `close`. */
-export async function spawnPlain(command, args = [], { stdout = "ignore" } = {}) {
-  const child = spawn(command, args, { stdio: ["ignore", stdout, "ignore"], env: {}, cwd: "/" });
+export async function spawnPlain(command, args = [], { stdout = "ignore", env = {} } = {}) {
+  const child = spawn(command, args, { stdio: ["ignore", stdout, "ignore"], env, cwd: "/" });
   child.stdout?.resume();
   const [code] = await once(child, "close");
   if (code !== 0) throw new Error(`${command} ended with ${code}`);
