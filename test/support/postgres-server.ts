@@ -26,7 +26,7 @@ export interface TestDatabase {
   readonly url: string;
   readonly name: string;
   /** Runs statements as the owner of the database. */
-  query(text: string, values?: readonly unknown[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  readonly query: (text: string, values?: readonly unknown[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 export interface PostgresServer extends AsyncDisposable {

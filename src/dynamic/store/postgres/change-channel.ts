@@ -1,4 +1,4 @@
-import type { Client } from "pg";
+import type { Client, QueryConfig } from "pg";
 import * as z from "zod";
 import { repeat } from "../../../async/repeat.ts";
 import { parseJson } from "../../../files/parse-json.ts";
@@ -132,8 +132,9 @@ export class ChangeChannel implements AsyncDisposable {
   async #check(): Promise<void> {
     const client = this.#client;
     if (!client) return;
+    const { pulseMs = PULSE_MS } = this.#options;
     try {
-      await client.query("SELECT 1");
+      await client.query(pulseOf(pulseMs));
     } catch {
       client.connection.stream.destroy();
       return;
@@ -146,6 +147,11 @@ export class ChangeChannel implements AsyncDisposable {
   #tell(changed: UnitId | undefined): void {
     for (const listener of this.#listeners) listener(changed);
   }
+}
+
+/** The client knows the limit of one query, and its types do not. */
+function pulseOf(pulseMs: number): QueryConfig & { readonly query_timeout: number } {
+  return { text: "SELECT 1", query_timeout: pulseMs };
 }
 
 function unitOf(notice: string | undefined): UnitId | undefined {

@@ -18,8 +18,8 @@ export function titleOf(place: DatabasePlace): string {
   const url = [place.url, place.url.replace("@/", "@localhost/")].find((text) => URL.canParse(text));
   if (url === undefined || !/^postgres(ql)?:\/\//.test(url)) throw invalidUrl();
   const { host, pathname, search, searchParams, hash } = new URL(url);
-  // The end of a user's password, if it holds a character that ends the part of a URL before the host.
-  if (`${pathname}${search}${hash}`.includes("@") || hash !== "") throw invalidUrl();
+  // An @ behind the host is in the end of a password with a character that ends the part before the host.
+  if (pathname.length < 2 || `${pathname}${search}${hash}`.includes("@") || hash !== "") throw invalidUrl();
   return decodeURIComponent(`${searchParams.get("host") ?? host}${pathname}`);
 }
 

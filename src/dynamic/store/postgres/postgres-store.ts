@@ -3,6 +3,7 @@ import * as z from "zod";
 import { BelljarError } from "../../../errors.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import type { UnitHead, UnitVersion } from "../../unit.ts";
+import type { LeftTools } from "../../take-over.ts";
 import { keyOf } from "../../unit-key.ts";
 import { assertStorable, changedMeanwhile, versionMissing } from "../assert-storable.ts";
 import { reportOnce } from "../report-once.ts";
@@ -11,6 +12,7 @@ import type { ChangeListener, UnitId, UnitStore } from "../unit-store.ts";
 import { ChangeChannel, noticeOf, TELL_CHANGE } from "./change-channel.ts";
 import type { DatabasePlace } from "./database-place.ts";
 import { type Database, isUnavailable, openDatabase, type Query, reasonOf } from "./database.ts";
+import { McpBoxRows } from "./mcp-box-rows.ts";
 import { migrate } from "./migrate.ts";
 
 export interface PostgresStoreOptions {
@@ -19,6 +21,11 @@ export interface PostgresStoreOptions {
   readonly report: (problem: string) => void;
   /** How often the connection that listens is tried. */
   readonly pulseMs?: number;
+}
+
+/** Beside its own units, it has what MCP Box has left in the same database. */
+export interface PostgresUnitStore extends UnitStore {
+  readonly left: LeftTools;
 }
 
 interface UnitRow {
@@ -32,7 +39,7 @@ interface UnitRow {
  * Opens the units of a PostgreSQL database, and makes its tables. Rejects with `TOOL_STORE_UNAVAILABLE` if the database cannot be used, and
  * with `CONFIG_INVALID` if it never could be.
  */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<UnitStore> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresUnitStore> {
   const database = await openDatabase(options.place);
   try {
     await migrate(database);
@@ -44,12 +51,25 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-class PostgresStore implements UnitStore {
+/** Says which server answers. Rejects as `openPostgresStore`. It makes no tables. */
+export async function probePostgres(place: DatabasePlace): Promise<string> {
+  await using database = await openDatabase(place);
+  try {
+    const [found] = await database.query<{ readonly version: string }>("SELECT current_setting('server_version') AS version");
+    return `PostgreSQL ${found?.version}, ${database.title}`;
+  } catch (cause) {
+    throw notOpened(database, cause);
+  }
+}
+
+class PostgresStore implements PostgresUnitStore {
+  readonly left: LeftTools;
   readonly #database: Database;
   readonly #changes: ChangeChannel;
   readonly #report: (problem: string) => void;
 
   constructor(database: Database, changes: ChangeChannel, report: (problem: string) => void) {
+    this.left = new McpBoxRows(database);
     this.#database = database;
     this.#changes = changes;
     this.#report = reportOnce(report);
