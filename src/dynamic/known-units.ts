@@ -14,7 +14,7 @@ const PARALLEL = 32;
 
 export interface KnownUnitsOptions {
   readonly store: UnitStore;
-  readonly live: LiveUnits;
+  readonly live: Pick<LiveUnits, "set">;
   /** Called with the first live unit: most homes have none. */
   readonly schemas: () => Promise<JsonSchemas>;
   /** Called with what a head was before it changed or went. */

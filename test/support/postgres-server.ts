@@ -2,6 +2,7 @@ import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
 import { chown, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -20,7 +21,7 @@ export const POSTGRES_MISSING = PROGRAMS === undefined ? " (the package postgres
 export const PASSWORD = "pa/ss@word#?%";
 
 /** Without what the disk would add to the time of a test. A kill of the server loses nothing all the same. */
-const SETTINGS = { listen_addresses: "", fsync: "off", max_connections: "60", log_min_messages: "log" };
+const SETTINGS = { fsync: "off", max_connections: "60", log_min_messages: "log" };
 
 export interface TestDatabase {
   readonly url: string;
@@ -40,7 +41,7 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 /** A PostgreSQL of the test's own, on a socket in a folder of its own. PostgreSQL refuses root: then it is the user's of Debian's package. */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ tls = false } = {}): Promise<PostgresServer> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "belljar-pg-")));
   const user = process.getuid?.() === 0 ? await idsOf("postgres") : undefined;
   if (user) await chown(folder, user.uid, user.gid);
@@ -55,11 +56,19 @@ export async function startPostgres(): Promise<PostgresServer> {
       env: { LC_ALL: "C" },
     },
   );
+  const listening = tls ? await makeTls(folder, user) : { listen_addresses: "" };
   let server: { readonly child: ChildProcess; readonly end: Promise<unknown> } | undefined;
   let made = 0;
-  const url = (name: string): string => `postgres://anna:${encodeURIComponent(PASSWORD)}@${encodeURIComponent(folder)}/${name}`;
+  const host = "port" in listening ? `localhost:${listening.port}` : encodeURIComponent(folder);
+  const url = (name: string): string => {
+    const address = `postgres://anna:${encodeURIComponent(PASSWORD)}@${host}/${name}`;
+    return tls ? `${address}?sslmode=verify-full&sslrootcert=${folder}/tls.crt` : address;
+  };
   const start = async (): Promise<void> => {
-    const settings = Object.entries({ ...SETTINGS, unix_socket_directories: folder }).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
+    const settings = Object.entries({ ...SETTINGS, ...listening, unix_socket_directories: folder }).flatMap(([key, value]) => [
+      "-c",
+      `${key}=${value}`,
+    ]);
     const child = spawn(program("postgres"), ["-D", data, ...settings], {
       ...user,
       cwd: folder,
@@ -115,6 +124,33 @@ function program(name: string): string {
 async function idsOf(user: string): Promise<{ readonly uid: number; readonly gid: number }> {
   const id = async (flag: string): Promise<number> => Number((await run("id", [flag, user])).stdout);
   return { uid: await id("-u"), gid: await id("-g") };
+}
+
+/** What it listens with on a free port of this machine, with a certificate that it has signed itself. */
+async function makeTls(folder: string, user: { readonly uid: number; readonly gid: number } | undefined) {
+  const [key, certificate] = [join(folder, "tls.key"), join(folder, "tls.crt")];
+  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+  await run("openssl", [
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:P-256",
+    "-nodes",
+    "-keyout",
+    key,
+    "-out",
+    certificate,
+    ...names,
+  ]);
+  if (user) await chown(key, user.uid, user.gid);
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return { listen_addresses: "localhost", port: String(port), ssl: "on", ssl_key_file: key, ssl_cert_file: certificate };
 }
 
 /** Rejects with the last of what it said if it ends before. */

@@ -161,6 +161,20 @@ describe.skipIf(POSTGRES_MISSING !== "")(`a store in PostgreSQL${POSTGRES_MISSIN
     heard.stop();
   });
 
+  it("checks the server's certificate if its address says so", async () => {
+    await using own = await startPostgres({ tls: true });
+    await using place = await makePostgresPlace(own);
+    await using store = await place.open();
+    await publish(store, ID);
+    const connections = "SELECT bool_and(ssl) AS ssl, count(*)::int AS count FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)";
+    expect(await place.database.query(`${connections} WHERE application_name = 'belljar'`)).toEqual([{ ssl: true, count: 2 }]);
+    const unknown = { url: place.database.url.replace(/&sslrootcert=.*/, "") };
+    await expect(openPostgresStore({ place: unknown, report: () => undefined })).rejects.toMatchObject({
+      ...AWAY,
+      message: expect.stringContaining("self-signed certificate"),
+    });
+  });
+
   it("tells a wrong password to whoever starts it, and never says the right or the wrong one", async () => {
     await using place = await makePostgresPlace(server);
     const wrong = { url: place.database.url.replace(encodeURIComponent(PASSWORD), "wr0ng-passw0rd") };

@@ -102,13 +102,16 @@ describe.skipIf(POSTGRES_MISSING !== "")(`users' tools in PostgreSQL${POSTGRES_M
 
   it("are taken over from MCP Box's table by one process of several, and by another one if that is closed", async () => {
     const database = await server.database();
-    await makeTable(database, [["1", "hello", python("hello")]]);
+    await makeTable(database, [
+      ["1", "hello", python("hello")],
+      ["1a", "last", python("last")],
+    ]);
     const problems: string[] = [];
     {
       await using lab = await openToolsLab({ database: database.url });
       const processes = [lab, await lab.another(), await lab.another()];
       for (const process of processes) process.onProblem((problem) => problems.push(problem));
-      const taken = Promise.all(processes.map((process) => until(process, () => process.names().includes("hello"))));
+      const taken = Promise.all(processes.map((process) => until(process, () => process.names().includes("last"))));
       for (const { tools } of processes) tools.followEdits();
       await taken;
     }
@@ -123,7 +126,7 @@ describe.skipIf(POSTGRES_MISSING !== "")(`users' tools in PostgreSQL${POSTGRES_M
       lab.tools.followEdits();
     }
     expect(problems).toEqual([]);
-    expect(await database.query("SELECT source FROM belljar_taken_over")).toEqual([{ source: "1" }]);
+    expect(await database.query("SELECT source FROM belljar_taken_over")).toEqual([{ source: "1" }, { source: "1a" }]);
     await database.query("DELETE FROM agents_mcp_box WHERE id = '2'");
     await using lab = await openToolsLab({ database: database.url });
     const taken = until(lab, () => lab.names().includes("next"));
