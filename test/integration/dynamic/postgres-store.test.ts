@@ -173,6 +173,11 @@ describe.skipIf(POSTGRES_MISSING !== "")(`a store in PostgreSQL${POSTGRES_MISSIN
       ...AWAY,
       message: expect.stringContaining("self-signed certificate"),
     });
+    const absent = { url: `${unknown.url}&sslrootcert=/nonexistent` };
+    await expect(openPostgresStore({ place: absent, report: () => undefined })).rejects.toMatchObject({
+      ...AWAY,
+      message: expect.stringContaining("/nonexistent"),
+    });
   });
 
   it("tells a wrong password to whoever starts it, and never says the right or the wrong one", async () => {

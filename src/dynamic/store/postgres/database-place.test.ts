@@ -26,6 +26,8 @@ it.each([
   "postgres://anna:12?secret@h/n",
   "postgres://anna:12#secret@h/n",
   "postgres://anna:sec ret@h:x/n",
+  "postgres://anna:secret%zz@h/n",
+  "postgres://anna:secret@h/n%zz",
 ])("refuses %s, and repeats nothing of it", (url) => {
   const read = (): string => titleOf({ url });
   expect(read).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));

@@ -17,10 +17,20 @@ export function titleOf(place: DatabasePlace): string {
   // The host may be absent, as in `postgres://USER@/NAME?host=/run/postgresql`.
   const url = [place.url, place.url.replace("@/", "@localhost/")].find((text) => URL.canParse(text));
   if (url === undefined || !/^postgres(ql)?:\/\//.test(url)) throw invalidUrl();
-  const { host, pathname, search, searchParams, hash } = new URL(url);
+  const { username, password, host, pathname, search, searchParams, hash } = new URL(url);
   // An @ behind the host is in the end of a password with a character that ends the part before the host.
   if (pathname.length < 2 || `${pathname}${search}${hash}`.includes("@") || hash !== "") throw invalidUrl();
-  return decodeURIComponent(`${searchParams.get("host") ?? host}${pathname}`);
+  const title = decode(`${searchParams.get("host") ?? host}${pathname}`);
+  if (title === undefined || decode(username + password) === undefined) throw invalidUrl();
+  return title;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function invalidUrl(): BelljarError {

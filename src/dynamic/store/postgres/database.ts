@@ -44,9 +44,8 @@ export async function openDatabase(place: DatabasePlace): Promise<Database> {
   pool.on("error", () => undefined);
   return {
     title,
-    query: async <Row>(text: string, values: readonly unknown[] = []) =>
-      (await pool.query({ text, values: [...values] }).catch(unavailable)).rows as readonly Row[],
-    transaction: async (work) => transact(await pool.connect().catch(unavailable), work),
+    query: queryOf(pool),
+    transaction: async (work) => transact(await attempt(() => pool.connect()), work),
     newConnection: () => new Client(config),
     [Symbol.asyncDispose]: () => pool.end(),
   };
@@ -63,13 +62,31 @@ async function loadClient(): Promise<typeof postgres> {
   }
 }
 
+/** The types of rows are those of the statement, which is Belljar's own. */
+function queryOf(on: Pick<postgres.ClientBase, "query">): Query {
+  return async <Row>(text: string, values: readonly unknown[] = []) =>
+    (await attempt(() => on.query({ text, values: [...values] }))).rows as readonly Row[];
+}
+
+/** The client also throws, as for a certificate's file that is gone. */
+async function attempt<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new BelljarError(
+      "TOOL_STORE_UNAVAILABLE",
+      "The database of users' tools cannot be used now: try again in a moment. If this was a change, look first whether it was made",
+      { cause },
+    );
+  }
+}
+
 async function transact<T>(client: postgres.PoolClient, work: (query: Query) => Promise<T>): Promise<T> {
   // A connection that is lost in use fails its query too.
   const lost = (): void => undefined;
   client.on("error", lost);
   let isUsable = false;
-  const query: Query = async <Row>(text: string, values: readonly unknown[] = []) =>
-    (await client.query({ text, values: [...values] }).catch(unavailable)).rows as readonly Row[];
+  const query = queryOf(client);
   try {
     await query("BEGIN ISOLATION LEVEL READ COMMITTED");
     const result = await work(query);
@@ -93,14 +110,6 @@ async function transact<T>(client: postgres.PoolClient, work: (query: Query) => 
 
 export function isUnavailable(cause: unknown): cause is BelljarError {
   return cause instanceof BelljarError && cause.code === "TOOL_STORE_UNAVAILABLE";
-}
-
-function unavailable(cause: unknown): never {
-  throw new BelljarError(
-    "TOOL_STORE_UNAVAILABLE",
-    "The database of users' tools cannot be used now: try again in a moment. If this was a change, look first whether it was made",
-    { cause },
-  );
 }
 
 /** Why it failed, for whoever runs Belljar. */
