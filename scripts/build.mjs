@@ -44,7 +44,7 @@ async function buildNative() {
 
 /** One entry, and a chunk for each command, so that `belljar mcp` loads no HTTP server. */
 async function buildCli() {
-  await bundle({ main: "src/cli/main.ts" }, "dist/cli", { external: ["fastify", "@fastify/swagger"] });
+  await bundle({ main: "src/cli/main.ts" }, "dist/cli", { external: ["fastify", "@fastify/swagger", "pg"] });
 }
 
 /** Programs that a Belljar process starts for itself; each is one file, so that it starts fast. */

@@ -21,6 +21,7 @@ export const TEST_PACKAGES = [
   { shows: "/usr/bin/wget", package: "wget", why: "a client whose way out the tests try" },
   { shows: "/usr/bin/openssl", package: "openssl", why: "checks the certificates that sandboxes trust" },
   { shows: "/usr/bin/docker-registry", package: "docker-registry", why: "serves the images that the tests pull" },
+  { shows: "/usr/share/doc/postgresql", package: "postgresql", why: "the database in which the tests keep users' tools" },
   { shows: "/usr/bin/skopeo", package: "skopeo", why: "copies the images that the tests compare" },
   { shows: "/usr/bin/umoci", package: "umoci", why: "unpacks the images that the tests compare" },
   { shows: "/usr/bin/mmdebstrap", package: "mmdebstrap", why: "puts the Debian suites of templates together" },

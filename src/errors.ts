@@ -88,6 +88,7 @@ export const ERRORS = {
   TOOL_TESTS_FAILED: { status: 422, retryable: false },
   TOOL_DEPENDENCIES_FAILED: { status: 422, retryable: false },
   TOOL_CONFLICT: { status: 409, retryable: false },
+  TOOL_STORE_UNAVAILABLE: { status: 503, retryable: true },
   RESULT_TOO_LARGE: { status: 413, retryable: false },
   RESOURCE_NOT_FOUND: { status: 404, retryable: false },
   PROMPT_NOT_FOUND: { status: 404, retryable: false },

@@ -31,7 +31,17 @@ const SHOWN_DEFAULTS: Readonly<Record<string, string>> = {
   runtimeDirectory: "/run/belljar as root, else $XDG_RUNTIME_DIR/belljar, else /tmp/belljar-<uid>",
   "sandbox.cpus": "2, or the host's count when it has fewer",
 };
-const MORE_VARIABLES: Readonly<Record<string, readonly string[]>> = { workspace: ["WORKSPACE_DIR"], "tools.indexUrl": ["PIP_INDEX_URL"] };
+const MORE_VARIABLES: Readonly<Record<string, readonly string[]>> = {
+  workspace: ["WORKSPACE_DIR"],
+  "tools.indexUrl": ["PIP_INDEX_URL"],
+  "tools.storeInFile": ["STORE_IN_FILE"],
+  "tools.database.url": ["DATABASE_URL"],
+  "tools.database.host": ["DB_HOST"],
+  "tools.database.port": ["DB_PORT"],
+  "tools.database.name": ["DB_NAME"],
+  "tools.database.user": ["DB_USER"],
+  "tools.database.password": ["DB_PASSWORD"],
+};
 
 /** Every setting in the schema's order, with its environment variables. Every command calls this at its start, so it must be fast. */
 export function configKeys(schema: z.ZodType = createConfigSchema(ANY_HOST)): readonly Pick<ConfigKey, "path" | "env">[] {

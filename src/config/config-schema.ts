@@ -131,9 +131,28 @@ function poolSchema() {
     .prefault({});
 }
 
+/** Other programs have the same variables in mind: they are checked by whoever uses them. */
+function databaseSchema() {
+  const text = () => z.string().min(1).max(4_000).optional();
+  return z
+    .strictObject({
+      url: text().describe(
+        "PostgreSQL database that users' tools are stored in, postgres://USER:PASSWORD@HOST:PORT/NAME. Without it, and without a host, they are in files of the home",
+      ),
+      host: text().describe("The same in parts, as MCP Box has it: its host, or the folder of its socket"),
+      port: z.preprocess((port) => (typeof port === "number" ? String(port) : port), text()).describe("Its port. Default: 5432"),
+      name: text().describe("Name of the database"),
+      user: text().describe("Who connects. Default: the user of the process"),
+      password: text().describe("The password for that"),
+    })
+    .prefault({});
+}
+
 function toolsSchema() {
   return z
     .strictObject({
+      database: databaseSchema(),
+      storeInFile: flag().default(false).describe("Users' tools are stored in files of the home, also where a database is named"),
       directory: anyPath().describe("Folder with tools of the local user, which is read as it is and whenever it changes"),
       agentPublish: flag()
         .default(false)

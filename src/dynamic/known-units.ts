@@ -5,15 +5,16 @@ import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { LiveUnits } from "./live-units.ts";
 import type { UnitId, UnitStore } from "./store/unit-store.ts";
-import type { UnitHead, UnitVersion } from "./unit.ts";
+import { type ShownVersion, shownVersion } from "./unit-info.ts";
 import { keyOf } from "./unit-key.ts";
+import type { UnitHead, UnitVersion } from "./unit.ts";
 
 /** How many units are read together when a store is opened. */
 const PARALLEL = 32;
 
 export interface KnownUnitsOptions {
   readonly store: UnitStore;
-  readonly live: LiveUnits;
+  readonly live: Pick<LiveUnits, "set">;
   /** Called with the first live unit: most homes have none. */
   readonly schemas: () => Promise<JsonSchemas>;
   /** Called with what a head was before it changed or went. */
@@ -21,11 +22,22 @@ export interface KnownUnitsOptions {
   readonly report: (problem: string) => void;
 }
 
-/** The heads of a store as this process knows them, and of the live ones what callers have. It follows what other processes change. */
+interface KnownUnit {
+  readonly head: UnitHead;
+  /** Absent: its version is damaged. */
+  readonly shown?: ShownVersion | undefined;
+  /** The version that is live, also while the unit is disabled. */
+  readonly live?: UnitVersion | undefined;
+}
+
+/**
+ * The heads of a store as this process knows them, what lists show, and of the live ones what callers have. It follows what other processes
+ * change. As long as the store cannot be reached, it answers with what it has.
+ */
 export class KnownUnits implements AsyncDisposable {
   readonly #options: KnownUnitsOptions;
-  readonly #heads = new Map<string, UnitHead>();
-  readonly #takes = new TurnsByKey();
+  readonly #units = new Map<string, KnownUnit>();
+  readonly #turns = new TurnsByKey();
   readonly #unwatch: () => void;
   #reading: Promise<unknown> = Promise.resolve();
 
@@ -39,16 +51,22 @@ export class KnownUnits implements AsyncDisposable {
     });
   }
 
-  heads(): Iterable<UnitHead> {
-    return this.#heads.values();
+  *heads(): Iterable<UnitHead> {
+    for (const { head } of this.#units.values()) yield head;
   }
 
   of({ id }: Principal): readonly UnitHead[] {
-    return [...this.#heads.values()].filter(({ owner }) => owner === id);
+    return [...this.heads()].filter(({ owner }) => owner === id);
   }
 
   get(unit: UnitId): UnitHead | undefined {
-    return this.#heads.get(keyOf(unit));
+    return this.#units.get(keyOf(unit))?.head;
+  }
+
+  /** What a list shows of the unit. Undefined if its version is damaged. */
+  shown(head: UnitHead): ShownVersion | undefined {
+    const { shown } = this.#units.get(keyOf(head)) ?? {};
+    return shown?.number === shownVersion(head) ? shown : undefined;
   }
 
   /** Throws `TOOL_NOT_FOUND`. */
@@ -60,7 +78,8 @@ export class KnownUnits implements AsyncDisposable {
 
   /** Rejects with `TOOL_NOT_FOUND`. */
   async version({ owner, name }: UnitId, number: number): Promise<UnitVersion> {
-    const version = await this.#options.store.version(owner, name, number);
+    const { live } = this.#units.get(keyOf({ owner, name })) ?? {};
+    const version = live?.number === number ? live : await this.#options.store.version(owner, name, number);
     if (version) return version;
     throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number}: see its versions`);
   }
@@ -69,19 +88,20 @@ export class KnownUnits implements AsyncDisposable {
   async change(changed: UnitHead, added?: UnitVersion): Promise<UnitHead> {
     const head = { ...changed, revision: changed.revision + 1 };
     await this.#options.store.write(head, changed.revision, added);
-    await this.#take(head);
+    await this.#take(head, added);
     return head;
   }
 
   async remove(head: UnitHead): Promise<void> {
     await this.#options.store.remove(head.owner, head.name, head.revision);
-    this.#forget(head);
+    await this.#forget(head);
   }
 
   async readAll(): Promise<void> {
     const heads = await this.#options.store.heads();
     const present = new Set(heads.map(keyOf));
-    for (const [key, head] of this.#heads) if (!present.has(key)) this.#forget(head);
+    const gone = [...this.heads()].filter((head) => !present.has(keyOf(head)));
+    await Promise.all(gone.map((head) => this.#forget(head)));
     await mapLimit(heads, PARALLEL, (head) => this.#take(head));
   }
 
@@ -94,40 +114,53 @@ export class KnownUnits implements AsyncDisposable {
     const head = await this.#options.store.head(unit.owner, unit.name);
     const known = this.get(unit);
     if (head) await this.#take(head);
-    else if (known) this.#forget(known);
+    else if (known) await this.#forget(known);
   }
 
   /** Resolves once callers have it, though a watch may have told of the same head a moment before. */
-  #take(head: UnitHead): Promise<void> {
-    return this.#takes.run(keyOf(head), () => this.#takeNow(head));
+  #take(head: UnitHead, added?: UnitVersion): Promise<void> {
+    return this.#turns.run(keyOf(head), () => this.#takeNow(head, added));
   }
 
-  /** What this process knows already is not read again. A version that cannot be read is left out, and the others are served. */
-  async #takeNow(head: UnitHead): Promise<void> {
-    const known = this.get(head);
-    if (known && known.revision >= head.revision && isSameUnit(known, head)) return;
-    this.#heads.set(keyOf(head), head);
-    this.#options.changed(known);
-    const version = await this.#liveVersion(head);
-    const schemas = version && (await this.#options.schemas());
-    if (this.get(head) === head) this.#options.live.set(head, version && schemas && { unit: { head, version }, schemas });
+  /** What this process knows already is not read again. If the store cannot be reached, callers keep what they have. */
+  async #takeNow(head: UnitHead, added: UnitVersion | undefined): Promise<void> {
+    const known = this.#units.get(keyOf(head));
+    if (known && known.head.revision >= head.revision && isSameUnit(known.head, head)) return;
+    const version = await this.#shownVersion(head, [added, known?.live]);
+    const isLive = head.live !== undefined;
+    const schemas = version && isLive && !head.isDisabled ? await this.#options.schemas() : undefined;
+    this.#units.set(keyOf(head), { head, shown: version && toShown(version), live: isLive ? version : undefined });
+    this.#options.changed(known?.head);
+    this.#options.live.set(head, version && schemas && { unit: { head, version }, schemas });
   }
 
-  async #liveVersion({ owner, name, live, isDisabled }: UnitHead): Promise<UnitVersion | undefined> {
-    if (live === undefined || isDisabled) return undefined;
+  /** A version that cannot be read is left out, and the others are served. */
+  async #shownVersion(head: UnitHead, known: readonly (UnitVersion | undefined)[]): Promise<UnitVersion | undefined> {
+    const number = shownVersion(head);
+    const createdAt = head.versions.find((one) => one.number === number)?.createdAt.getTime();
+    const found = known.find((one) => one?.number === number && one.createdAt.getTime() === createdAt);
+    if (found) return found;
     try {
-      return await this.#options.store.version(owner, name, live);
+      return await this.#options.store.version(head.owner, head.name, number);
     } catch (cause) {
-      this.#options.report(`The tool "${name}" of ${owner} is left out: ${String(cause)}`);
+      if (cause instanceof BelljarError && cause.code === "TOOL_STORE_UNAVAILABLE") throw cause;
+      this.#options.report(`The tool "${head.name}" of ${head.owner} is left out: ${String(cause)}`);
       return undefined;
     }
   }
 
-  #forget(head: UnitHead): void {
-    this.#heads.delete(keyOf(head));
-    this.#options.changed(head);
-    this.#options.live.set(head, undefined);
+  #forget(head: UnitHead): Promise<void> {
+    return this.#turns.run(keyOf(head), async () => {
+      this.#units.delete(keyOf(head));
+      this.#options.changed(head);
+      this.#options.live.set(head, undefined);
+    });
   }
+}
+
+/** Not the code: of thousands of drafts that would be too much to keep. */
+function toShown({ number, createdAt, tools, spec: { language } }: UnitVersion): ShownVersion {
+  return { number, createdAt, tools, spec: { language } };
 }
 
 /** One that was removed and added again begins to count again. */

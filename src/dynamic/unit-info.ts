@@ -1,5 +1,5 @@
 import type { UnitCounts } from "./unit-statistics.ts";
-import type { UnitHead, UnitVersion, VersionHead } from "./unit.ts";
+import type { UnitHead, UnitSpec, UnitVersion, VersionHead } from "./unit.ts";
 import type { UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
 
 export function newestOf({ versions }: Pick<UnitHead, "versions">): VersionHead | undefined {
@@ -16,13 +16,18 @@ export function stateOf(head: UnitHead): UnitInfo["state"] {
   return newestOf(head)?.isTested ? "tested" : "draft";
 }
 
+/** The part of a version that a list shows. */
+export interface ShownVersion extends Pick<UnitVersion, "number" | "createdAt" | "tools"> {
+  readonly spec: Pick<UnitSpec, "language">;
+}
+
 /** What is known of a unit beside what is stored. */
 export interface UnitFacts {
   readonly counts: UnitCounts;
   readonly problem?: NonNullable<UnitInfo["schema_error"]>;
 }
 
-export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: UnitVersion, { counts, problem }: UnitFacts): UnitInfo {
+export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: ShownVersion, { counts, problem }: UnitFacts): UnitInfo {
   const { calls, errors, totalMs, lastCalledAt } = counts;
   return {
     name: head.name,

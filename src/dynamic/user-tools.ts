@@ -1,4 +1,4 @@
-import { mapLimit } from "../async/map-limit.ts";
+import { OwnedWork } from "../async/owned-work.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import type { ToolSource } from "../catalog/tool-source.ts";
 import { BelljarError } from "../errors.ts";
@@ -17,6 +17,7 @@ import type { UnitRunner } from "./run/unit-runner.ts";
 import type { FolderOfTools } from "./store/folder-of-tools.ts";
 import { unitNameSchema } from "./store/stored-unit.ts";
 import type { UnitId, UnitStore } from "./store/unit-store.ts";
+import { type LeftTools, takeOver } from "./take-over.ts";
 import { newestOf, shownVersion, toDetail, toInfo, type UnitFacts } from "./unit-info.ts";
 import type { GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife } from "./unit-life.ts";
 import { UnitStatistics } from "./unit-statistics.ts";
@@ -27,8 +28,6 @@ import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
 const VERSIONS_MAX = 20;
 /** Of one owner. */
 const UNITS_MAX = 2_000;
-/** How many versions are read together for a list. */
-const LISTED_TOGETHER = 32;
 
 export interface UserToolsOptions {
   readonly store: UnitStore;
@@ -36,6 +35,8 @@ export interface UserToolsOptions {
   readonly edits?: Edits;
   /** A folder of the local user's with tools, which is only read. */
   readonly folder?: FolderOfTools;
+  /** Tools of MCP Box in the same store, which a process that serves takes over. */
+  readonly left?: LeftTools;
   readonly runner: UnitRunner;
   readonly packages: PreparedPackages;
   /** Called with the first unit: most homes have none. */
@@ -56,6 +57,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   readonly #live: LiveUnits;
   readonly #packages: UnitPackages;
   readonly #units: KnownUnits;
+  readonly #background = new OwnedWork();
   #edits: FileEdits | undefined;
 
   private constructor(options: UserToolsOptions) {
@@ -79,9 +81,14 @@ export class UserTools implements UnitLife, AsyncDisposable {
     return tools;
   }
 
-  /** From now on what a person edits by hand becomes versions. For a process that serves. */
+  /**
+   * From now on what a person edits by hand becomes versions, and what MCP Box has left is taken over in the background. For a process that
+   * serves.
+   */
   followEdits(): void {
-    const { edits, folder, report } = this.#options;
+    const { edits, folder, left, report } = this.#options;
+    const never = new AbortController().signal;
+    if (left) void this.#background.run(never, (signal) => takeOver({ left, life: this, report }, signal));
     const newestSpec = (name: string) => this.#newestSpec(name);
     const places = [...(edits ? [edits] : []), ...(folder ? [folderEdits({ folder, owner: LOCAL.id, newestSpec })] : [])];
     this.#edits ??= new FileEdits({ places, life: this, isKnown: (unit) => this.#units.get(unit) !== undefined, report });
@@ -99,8 +106,10 @@ export class UserTools implements UnitLife, AsyncDisposable {
 
   async list(principal: Principal): Promise<readonly UnitInfo[]> {
     const own = this.#units.of(principal).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const infos = await mapLimit(own, LISTED_TOGETHER, (head) => this.#infoOf(head).catch(() => undefined));
-    return infos.filter((info) => info !== undefined);
+    return own.flatMap((head) => {
+      const shown = this.#units.shown(head);
+      return shown ? [toInfo(head, shown, this.#factsOf(head))] : [];
+    });
   }
 
   async get(principal: Principal, name: string, number?: number): Promise<UnitDetail> {
@@ -194,6 +203,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#background[Symbol.asyncDispose]();
     await this.#edits?.[Symbol.asyncDispose]();
     this.#options.folder?.[Symbol.dispose]();
     await this.#units[Symbol.asyncDispose]();
@@ -243,7 +253,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
       { ...head, versions: kept, ...(publish && { live: version.number, isDisabled: false }) },
       version,
     );
-    return toInfo(changed, publish ? version : await this.#units.version(changed, shownVersion(changed)), this.#factsOf(changed));
+    return this.#infoOf(changed);
   }
 
   // eslint-disable-next-line max-params -- as `runTests`
@@ -279,7 +289,8 @@ export class UserTools implements UnitLife, AsyncDisposable {
   }
 
   async #infoOf(head: UnitHead): Promise<UnitInfo> {
-    return toInfo(head, await this.#units.version(head, shownVersion(head)), this.#factsOf(head));
+    const shown = this.#units.shown(head) ?? (await this.#units.version(head, shownVersion(head)));
+    return toInfo(head, shown, this.#factsOf(head));
   }
 
   #factsOf(unit: UnitId): UnitFacts {

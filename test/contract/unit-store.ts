@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
+import { mapLimit } from "../../src/async/map-limit.ts";
 import type { UnitId, UnitStore } from "../../src/dynamic/store/unit-store.ts";
 import type { UnitHead, UnitSpec, UnitVersion } from "../../src/dynamic/unit.ts";
 
@@ -10,9 +11,10 @@ const WORKER = join(import.meta.dirname, "../fixtures/unit-store-worker.mjs");
 
 /** A place that any number of stores may open, in this process and in others. It goes with its disposal. */
 export interface StorePlace extends AsyncDisposable {
-  open(): UnitStore;
-  /** The compiled module and the options with which a worker opens the same place. */
+  open(): UnitStore | Promise<UnitStore>;
+  /** The compiled module, its function and the options with which a worker opens the same place. */
   readonly module: string;
+  readonly opens: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
@@ -65,7 +67,7 @@ export interface StoreWorker {
 
 /** Starts a process that works on the place. Whoever starts it ends it or waits for its end. */
 export function startStoreWorker(task: "count" | "publish" | "add", place: StorePlace, more: object = {}): StoreWorker {
-  const args = [WORKER, task, place.module, JSON.stringify({ open: place.options, ...more })];
+  const args = [WORKER, task, place.module, JSON.stringify({ opens: place.opens, open: place.options, ...more })];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const facts: StoreWorker["facts"][number][] = [];
   const lines = createInterface({ input: child.stdout }).on("line", (line) => {
@@ -121,12 +123,12 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
       const added = versionOf(1);
       const head: UnitHead = { ...nextHead(ID, undefined, added), live: 1, isShared: true };
       {
-        await using store = place.open();
+        await using store = await place.open();
         expect(await store.heads()).toEqual([]);
         expect(await store.head(ID.owner, ID.name)).toBeUndefined();
         await store.write(head, 0, added);
       }
-      await using store = place.open();
+      await using store = await place.open();
       expect(await store.heads()).toEqual([head]);
       expect(await store.head(ID.owner, ID.name)).toEqual(head);
       expect(await store.version(ID.owner, ID.name, 1)).toEqual(added);
@@ -136,7 +138,7 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
 
     it("refuses a write and a removal that were decided on an older revision", async () => {
       await using place = await make();
-      await using store = place.open();
+      await using store = await place.open();
       const first = await publish(store, ID);
       const second = await publish(store, ID);
       const stale = versionOf(2, { ...SPEC, code: "stale = 1" });
@@ -150,7 +152,7 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
 
     it("refuses a head that does not follow, and one that names a version that it has not", async () => {
       await using place = await make();
-      await using store = place.open();
+      await using store = await place.open();
       const head = await publish(store, ID);
       const invalid = { code: "ARGUMENTS_INVALID" };
       await expect(store.write({ ...head, revision: 7 }, 1)).rejects.toMatchObject(invalid);
@@ -162,7 +164,7 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
 
     it("keeps the versions that the head names, and removes the others", async () => {
       await using place = await make();
-      await using store = place.open();
+      await using store = await place.open();
       for (let count = 0; count < 3; count += 1) await publish(store, ID);
       const head = await store.head(ID.owner, ID.name);
       await store.write({ ...nextHead(ID, head), versions: head?.versions.slice(1) ?? [], live: 2 }, 3);
@@ -173,7 +175,7 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
 
     it("takes a name again after its unit was removed", async () => {
       await using place = await make();
-      await using store = place.open();
+      await using store = await place.open();
       await publish(store, ID);
       await store.remove(ID.owner, ID.name, 1);
       expect(await store.heads()).toEqual([]);
@@ -187,8 +189,8 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
 
     it("lets one of 20 writers of a revision through", async () => {
       await using place = await make();
-      await using one = place.open();
-      await using two = place.open();
+      await using one = await place.open();
+      await using two = await place.open();
       const specs = Array.from({ length: 20 }, (_, index) => ({ ...SPEC, code: `writer = ${index}` }));
       const head = nextHead(ID, undefined, versionOf(1));
       const results = await Promise.allSettled(specs.map((spec, index) => (index % 2 ? one : two).write(head, 0, versionOf(1, spec))));
@@ -204,7 +206,7 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
       const workers = [startStoreWorker("count", place, { count: 15 }), startStoreWorker("count", place, { count: 15 })];
       expect(await Promise.all(workers.map(({ exit }) => exit))).toEqual([0, 0]);
       expect(workers.flatMap(({ facts }) => facts)).toEqual([]);
-      await using store = place.open();
+      await using store = await place.open();
       const head = await store.head("local", "shared");
       expect([head?.revision, head?.versions.map(({ number }) => number)]).toEqual([30, [28, 29, 30]]);
       for (const number of [28, 29, 30]) expect((await store.version("local", "shared", number))?.spec.timeoutMs).toBe(number);
@@ -216,7 +218,7 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
         const worker = startStoreWorker("publish", place);
         for (let lines = 0; lines <= round * 2; lines += 1) await worker.says();
         await worker.kill();
-        await using store = place.open();
+        await using store = await place.open();
         const head = await store.head("local", "shared");
         const acknowledged = worker.facts.at(-1)?.wrote;
         expect(worker.facts.flatMap(({ failed }) => failed ?? [])).toEqual([]);
@@ -229,14 +231,14 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
 
     it("keeps apart owners and names of any characters", async () => {
       await using place = await make();
-      await using store = place.open();
+      await using store = await place.open();
       const ids = HOSTILE.flatMap((text) => [
         { owner: text, name: "weather" },
         { owner: "local", name: text },
       ]);
       const unlike = new Map(ids.map((id) => [JSON.stringify(id), id]));
       for (const id of unlike.values()) await publish(store, id, { language: "shell", code: JSON.stringify(id) });
-      await using other = place.open();
+      await using other = await place.open();
       const heads = await other.heads();
       expect(heads.map(({ owner, name }) => JSON.stringify({ owner, name })).toSorted()).toEqual([...unlike.keys()].toSorted());
       for (const { owner, name } of unlike.values())
@@ -245,17 +247,17 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
 
     it("reads the heads of 1,000 units", async () => {
       await using place = await make();
-      await using store = place.open();
+      await using store = await place.open();
       const names = Array.from({ length: 1_000 }, (_, index) => `unit-${index}`);
-      await Promise.all(names.map((name) => publish(store, { owner: `owner-${name.length}`, name })));
-      await using other = place.open();
+      await mapLimit(names, 32, (name) => publish(store, { owner: `owner-${name.length}`, name }));
+      await using other = await place.open();
       expect((await other.heads()).map(({ name }) => name).toSorted()).toEqual(names.toSorted());
     });
 
     it("tells of the changes of this store, of another one and of another process", async () => {
       await using place = await make();
-      await using store = place.open();
-      await using other = place.open();
+      await using store = await place.open();
+      await using other = await place.open();
       const told = watchChanges(store.onChange.bind(store));
       const head = await publish(store, ID);
       await told.until(ID);

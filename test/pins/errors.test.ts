@@ -84,6 +84,7 @@ it("keeps every error code with its status", () => {
       "TOOL_TESTS_FAILED 422",
       "TOOL_DEPENDENCIES_FAILED 422",
       "TOOL_CONFLICT 409",
+      "TOOL_STORE_UNAVAILABLE 503 retryable",
       "RESULT_TOO_LARGE 413",
       "RESOURCE_NOT_FOUND 404",
       "PROMPT_NOT_FOUND 404",

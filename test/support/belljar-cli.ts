@@ -108,7 +108,7 @@ export async function openCliHome({ apart = false } = {}): Promise<CliHome> {
 /** Nothing of the developer's own settings. */
 function cleanEnv(): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith("BELLJAR_") && name !== "NODE_EXTRA_CA_CERTS" && name !== "WORKSPACE_DIR",
+    ([name]) => !/^(BELLJAR_.*|DB_.*|DATABASE_URL|STORE_IN_FILE|NODE_EXTRA_CA_CERTS|WORKSPACE_DIR)$/.test(name),
   );
   return Object.fromEntries(kept);
 }

@@ -25,6 +25,7 @@ export async function makeFilesPlace(): Promise<FilesPlace> {
     folder,
     problems,
     module: join(import.meta.dirname, "../../dist/lib/dynamic/store/files-store.js"),
+    opens: "openFilesStore",
     options: { folder },
     open: () => openFilesStore({ folder, report: (problem) => problems.push(problem) }),
     at: (name = "") => join(folder, ID.owner, ID.name, name),

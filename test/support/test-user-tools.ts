@@ -5,6 +5,7 @@ import type { PackageSettings } from "../../src/dynamic/packages/package-index.t
 import { ToolSandboxes } from "../../src/dynamic/run/tool-sandboxes.ts";
 import { UnitRunner } from "../../src/dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../src/dynamic/store/files-store.ts";
+import { openPostgresStore } from "../../src/dynamic/store/postgres/postgres-store.ts";
 import { openFolderOfTools } from "../../src/dynamic/store/folder-of-tools.ts";
 import { UserTools } from "../../src/dynamic/user-tools.ts";
 import type { WarmPrograms } from "../../src/interpreter/warm/warm-programs.ts";
@@ -23,22 +24,24 @@ export interface TestUserToolsOptions {
   readonly folder?: string;
   /** The Pythons that wait in fresh sandboxes. */
   readonly warm?: WarmPrograms;
+  /** The address of a PostgreSQL database. Absent: they lie in files. */
+  readonly database?: string;
 }
 
-/** The users' tools of a home, in files. `read_file` is the one built-in name. */
-export function openTestUserTools({
+/** The users' tools of a home. `read_file` is the one built-in name. */
+export async function openTestUserTools({
   path,
   sandboxes,
   folder,
   warm,
+  database,
   packages: settings,
   report = () => undefined,
 }: TestUserToolsOptions): Promise<UserTools> {
-  const store = openFilesStore({ folder: join(path, "tools"), report });
+  const stored = await openStore(path, database, report);
   const packages = new PreparedPackages({ sandboxes, ...settings });
   return UserTools.open({
-    store,
-    edits: store,
+    ...stored,
     ...(folder !== undefined && { folder: openFolderOfTools({ folder, report }) }),
     packages,
     runner: new UnitRunner({
@@ -51,4 +54,13 @@ export function openTestUserTools({
     listMax: 40,
     report,
   });
+}
+
+async function openStore(path: string, database: string | undefined, report: (problem: string) => void) {
+  if (database === undefined) {
+    const store = openFilesStore({ folder: join(path, "tools"), report });
+    return { store, edits: store };
+  }
+  const store = await openPostgresStore({ place: { url: database }, report });
+  return { store, left: store.left };
 }

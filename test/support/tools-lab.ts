@@ -31,7 +31,7 @@ export interface ToolsProcess {
   call(tool: string, args?: object, options?: Partial<CallOptions> & { readonly principal?: Principal }): Promise<ToolResult>;
 }
 
-/** A home of real sandboxes, whose tools lie in files. Disposing it ends them, and leaves nothing. */
+/** A home of real sandboxes with users' tools. Disposing it ends them, and leaves nothing. */
 export interface ToolsLab extends ToolsProcess, AsyncDisposable {
   readonly path: string;
   /** Another process of the same home. It is closed with the lab. */
@@ -42,6 +42,8 @@ export interface ToolsLabOptions {
   readonly packages?: PackageSettings;
   /** A folder of tools. */
   readonly folder?: string;
+  /** The address of a PostgreSQL database. Absent: they lie in files. */
+  readonly database?: string;
   /** The way out of its sandboxes. It belongs to the caller. */
   readonly egress?: Egress;
   /** How many sandboxes wait for a call, with a Python that has started. */
@@ -70,7 +72,7 @@ export async function openToolsLab(options: ToolsLabOptions = {}): Promise<Tools
 async function openProcess(
   path: string,
   runtimes: Parameters<typeof createLocalSandboxes>[0]["runtimes"],
-  { packages, egress, folder, waiting = 0 }: ToolsLabOptions,
+  { packages, egress, folder, database, waiting = 0 }: ToolsLabOptions,
 ): Promise<ToolsProcess & { close(): Promise<void> }> {
   const listeners: ((problem: string) => void)[] = [];
   const report = (problem: string): void => listeners.forEach((listener) => listener(problem));
@@ -92,6 +94,7 @@ async function openProcess(
     ...(waiting > 0 && { warm }),
     ...(packages && { packages }),
     ...(folder !== undefined && { folder }),
+    ...(database !== undefined && { database }),
   });
   const texts = createTestTexts();
   const catalog = createCatalog({

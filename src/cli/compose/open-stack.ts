@@ -35,6 +35,7 @@ import { withKeptCheck } from "../doctor/kept-check.ts";
 import { type KnownTemplate, withLanguagesCheck } from "../doctor/languages-check.ts";
 import { withPoolCheck } from "../doctor/pool-check.ts";
 import { readStorage } from "../../sandbox/keeping/storage-report.ts";
+import { withToolStoreCheck } from "../doctor/tool-store-check.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
 import { openPool, type PoolUse } from "./open-pool.ts";
 import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
@@ -239,8 +240,9 @@ export async function probeRuntimes(config: Config, stderr: Writable): Promise<H
   try {
     const isolation = await new Runtimes(runtimes, config).probe();
     const checked = await withHomeChecks(isolation, { runtimes, config, kept: readKeptTotals(config.home) });
-    // For whoever reads the home's files: a server tells nobody of the local user's templates.
-    return await withLanguagesCheck(checked, config.languages, () => findLanguageTemplates(runtimes, config));
+    // For whoever reads the home's files: a server tells nobody of the local user's templates, nor of its database.
+    const told = await withLanguagesCheck(checked, config.languages, () => findLanguageTemplates(runtimes, config));
+    return await withToolStoreCheck(told, config);
   } finally {
     await closeRuntimes(runtimes);
   }

@@ -2,12 +2,13 @@ import { join } from "node:path";
 import { openOnce } from "../../async/open-once.ts";
 import { openJsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Config } from "../../config/config.ts";
+import { databaseOf } from "../../config/database.ts";
 import { PreparedPackages } from "../../dynamic/packages/prepared-packages.ts";
 import { ToolSandboxes } from "../../dynamic/run/tool-sandboxes.ts";
 import { UnitRunner } from "../../dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../dynamic/store/files-store.ts";
 import { openFolderOfTools } from "../../dynamic/store/folder-of-tools.ts";
-import { UserTools } from "../../dynamic/user-tools.ts";
+import { UserTools, type UserToolsOptions } from "../../dynamic/user-tools.ts";
 import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import { readToolFacts } from "./tool-facts.ts";
@@ -28,11 +29,14 @@ export async function openUserTools({ config, sandboxes, report, warmPrograms }:
   const used = new ToolSandboxes({ sandboxes, limits, packages });
   const warm = await warmPrograms?.();
   let builtin: ReadonlySet<string> | undefined;
-  const store = openFilesStore({ folder: join(config.home, "tools"), report });
+  const folder = directory === undefined ? undefined : openFolderOfTools({ folder: directory, report });
+  const stored = await openStore(config, report).catch((cause: unknown) => {
+    folder?.[Symbol.dispose]();
+    throw cause;
+  });
   return UserTools.open({
-    store,
-    edits: store,
-    ...(directory !== undefined && { folder: openFolderOfTools({ folder: directory, report }) }),
+    ...stored,
+    ...(folder && { folder }),
     packages,
     runner: new UnitRunner({ sandboxes: used, timeoutMs, ...(warm && { warm }) }),
     schemas: openOnce(() => openJsonSchemas()),
@@ -40,4 +44,16 @@ export async function openUserTools({ config, sandboxes, report, warmPrograms }:
     listMax,
     report,
   });
+}
+
+/** Files that a person may edit, or a database. */
+async function openStore(config: Config, report: (problem: string) => void): Promise<Pick<UserToolsOptions, "store" | "edits" | "left">> {
+  const place = databaseOf(config.tools);
+  if (!place) {
+    const store = openFilesStore({ folder: join(config.home, "tools"), report });
+    return { store, edits: store };
+  }
+  const { openPostgresStore } = await import("../../dynamic/store/postgres/postgres-store.ts");
+  const store = await openPostgresStore({ place, report });
+  return { store, left: store.left };
 }

@@ -1,15 +1,14 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import * as z from "zod";
 import { TurnsByKey } from "../../async/turns-by-key.ts";
-import { BelljarError } from "../../errors.ts";
 import { fileError } from "../../files/file-error.ts";
 import type { UnitHead, UnitVersion } from "../unit.ts";
+import { assertStorable, versionMissing } from "./assert-storable.ts";
 import { HandFolders, messageOf } from "./hand-folders.ts";
 import { filesOf, HeadFiles, type FoundHead } from "./head-files.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { PlacedFiles } from "./placed-files.ts";
-import { unitHeadSchema, unitVersionSchema } from "./stored-unit.ts";
+import { reportOnce } from "./report-once.ts";
 import { sweepStore } from "./sweep-store.ts";
 import { unitKey } from "./unit-folder-names.ts";
 import type { ChangeListener, EditableStore, UnitEdit, UnitId } from "./unit-store.ts";
@@ -46,7 +45,7 @@ class FilesStore implements EditableStore {
 
   constructor({ folder, report: tell }: FilesStoreOptions) {
     const made = (name: string): string => makeFolder(join(folder, OWN_FOLDER, name));
-    const report = once(tell);
+    const report = reportOnce(tell);
     const units = made("units");
     const heads = new HeadFiles(units, report);
     const versions = new VersionFiles(units);
@@ -157,18 +156,8 @@ class FilesStore implements EditableStore {
 function toKept(head: UnitHead, files: ReadonlyMap<number, string>): FoundHead {
   const named = head.versions.map(({ number }) => [number, files.get(number)] as const);
   const [missing] = named.find(([, file]) => file === undefined) ?? [];
-  if (missing !== undefined)
-    throw new BelljarError("ARGUMENTS_INVALID", `Version ${missing} of ${JSON.stringify(head.name)} is not stored: add it with the head`);
+  if (missing !== undefined) throw versionMissing(head, missing);
   return { kind: "kept", head, files: new Map(named.flatMap(([number, file]) => (file === undefined ? [] : [[number, file]]))) };
-}
-
-function assertStorable(head: UnitHead, expected: number, added: UnitVersion | undefined): void {
-  const isNamed = added === undefined || head.versions.some(({ number }) => number === added.number);
-  const checked = [z.safeEncode(unitHeadSchema, head), ...(added ? [z.safeEncode(unitVersionSchema, added)] : [])];
-  const issue = checked.flatMap(({ error }) => error?.issues ?? [])[0];
-  if (issue === undefined && isNamed && head.revision === expected + 1) return;
-  const reason = issue ? `${issue.path.map(String).join(".")}: ${issue.message}` : "its revision and versions do not follow";
-  throw new BelljarError("ARGUMENTS_INVALID", `The tools ${JSON.stringify(head.name.slice(0, 100))} cannot be stored: ${reason}`);
 }
 
 function makeFolder(folder: string): string {
@@ -178,14 +167,4 @@ function makeFolder(folder: string): string {
   } catch (cause) {
     throw fileError(folder, cause);
   }
-}
-
-/** Damage is found anew by every look. */
-function once(report: (problem: string) => void): (problem: string) => void {
-  const told = new Set<string>();
-  return (problem) => {
-    if (told.has(problem)) return;
-    told.add(problem);
-    report(problem);
-  };
 }

@@ -7,6 +7,7 @@ import { NumberedFile, type Numbered } from "../../files/numbered-file.ts";
 import { parseJson } from "../../files/parse-json.ts";
 import { namesNow } from "../../files/read-now.ts";
 import type { UnitHead } from "../unit.ts";
+import { changedMeanwhile } from "./assert-storable.ts";
 import { unitHeadSchema, versionHeadSchema } from "./stored-unit.ts";
 import { unitKey } from "./unit-folder-names.ts";
 import type { UnitId } from "./unit-store.ts";
@@ -118,15 +119,14 @@ export function idOf(found: FoundHead): UnitId | undefined {
   return found.kind === "kept" ? { owner: found.head.owner, name: found.head.name } : undefined;
 }
 
-function assertRevision({ name }: UnitId, before: FoundHead, expected: number): void {
+function assertRevision(id: UnitId, before: FoundHead, expected: number): void {
   if (before.kind === "damaged")
     throw new BelljarError(
       "FILE_IO",
-      `The tools ${JSON.stringify(name)} cannot change, because ${before.path} is damaged: remove that file`,
+      `The tools ${JSON.stringify(id.name)} cannot change, because ${before.path} is damaged: remove that file`,
     );
   const revision = before.kind === "kept" ? before.head.revision : 0;
-  if (revision === expected) return;
-  throw new BelljarError("TOOL_CONFLICT", `The tools ${JSON.stringify(name)} were changed meanwhile: look at them, and try again`);
+  if (revision !== expected) throw changedMeanwhile(id);
 }
 
 function toStored(found: FoundHead): StoredHead {

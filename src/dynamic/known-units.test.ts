@@ -1,0 +1,88 @@
+import { expect, it } from "vitest";
+import { openJsonSchemas } from "../catalog/json-schemas.ts";
+import { BelljarError } from "../errors.ts";
+import { KnownUnits } from "./known-units.ts";
+import type { ChangeListener, UnitStore } from "./store/unit-store.ts";
+import type { UnitHead, UnitVersion } from "./unit.ts";
+
+const ID = { owner: "local", name: "weather" };
+const AWAY = new BelljarError("TOOL_STORE_UNAVAILABLE", "away");
+
+function versionOf(number: number): UnitVersion {
+  return { number, spec: { language: "shell", code: `echo ${number}` }, tools: [], createdAt: new Date(number) };
+}
+
+function headOf(...numbers: readonly number[]): UnitHead {
+  const versions = numbers.map((number) => ({ number, createdAt: new Date(number), isTested: true }));
+  return { ...ID, revision: numbers.length, versions, live: numbers.at(-1) ?? 0, isDisabled: false, isShared: false };
+}
+
+/** A store whose one unit the test changes, and whose versions it may take away. */
+function open() {
+  const state: { head: UnitHead | undefined; failure: Error | undefined } = { head: headOf(1), failure: undefined };
+  const listeners: ChangeListener[] = [];
+  const served: (number | undefined)[] = [];
+  const problems: string[] = [];
+  const notUsed = () => Promise.reject(new Error("not used"));
+  const store: UnitStore = {
+    heads: async () => (state.head ? [state.head] : []),
+    head: async () => state.head,
+    version: async (_owner, _name, number) => (state.failure ? Promise.reject(state.failure) : versionOf(number)),
+    write: notUsed,
+    remove: notUsed,
+    onChange: (listener) => (listeners.push(listener), () => undefined),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  const units = new KnownUnits({
+    store,
+    live: { set: (_unit, given) => void served.push(given?.unit.version.number) },
+    schemas: () => openJsonSchemas(),
+    changed: () => undefined,
+    report: (problem) => problems.push(problem),
+  });
+  return { state, units, served, problems, tell: (changed?: typeof ID) => listeners.forEach((listener) => listener(changed)) };
+}
+
+it("keeps what callers have while the store cannot be reached, and follows when it can", async () => {
+  const { state, units, served, problems, tell } = open();
+  await units.readAll();
+  Object.assign(state, { head: headOf(1, 2), failure: AWAY });
+  await expect(units.readAll()).rejects.toBe(AWAY);
+  tell(ID);
+  await units[Symbol.asyncDispose]();
+  expect(problems).toEqual([expect.stringContaining("cannot be read again")]);
+  expect(units.get(ID)?.revision).toBe(1);
+  expect(served).toEqual([1]);
+  state.failure = undefined;
+  await units.readAll();
+  expect(units.get(ID)?.revision).toBe(2);
+  expect(served).toEqual([1, 2]);
+});
+
+it("leaves out a unit whose version is damaged, and has the others", async () => {
+  const { state, units, served, problems } = open();
+  state.failure = new BelljarError("FILE_IO", "damaged");
+  await units.readAll();
+  expect(units.shown(headOf(1))).toBeUndefined();
+  expect(served).toEqual([undefined]);
+  expect(problems).toEqual([expect.stringContaining("is left out")]);
+});
+
+it("answers with the live version from memory, and asks the store for others", async () => {
+  const { state, units } = open();
+  state.head = headOf(1, 2);
+  await units.readAll();
+  state.failure = AWAY;
+  expect((await units.version(ID, 2)).spec.code).toBe("echo 2");
+  expect(units.shown(state.head)).toMatchObject({ number: 2, spec: { language: "shell" } });
+  await expect(units.version(ID, 1)).rejects.toBe(AWAY);
+});
+
+it("forgets a unit that is gone", async () => {
+  const { state, units, served } = open();
+  await units.readAll();
+  state.head = undefined;
+  await units.readAll();
+  expect([...units.heads()]).toEqual([]);
+  expect(served).toEqual([1, undefined]);
+});
