@@ -68,6 +68,8 @@ it("keeps every command with its options", () => {
       "tool disable NAME --json",
       "tool share NAME --off --json",
       "tool logs NAME --json",
+      "tool export [NAME...] --output --json",
+      "tool import DIR|FILE --owner --update --draft --json",
       "tool remove NAME... --json",
       "network sets [NAME] --json",
       "cp SRC ID:DST | ID:SRC DST",
