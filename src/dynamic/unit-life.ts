@@ -1,5 +1,6 @@
 import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
+import type { SpecChanges } from "./spec-changes.ts";
 import type { UnitSpec } from "./unit.ts";
 import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
 
@@ -11,6 +12,14 @@ export interface GivenUnit {
 
 export interface NamedUnit extends GivenUnit {
   readonly name: string;
+}
+
+/** A version that is as the newest one but for these changes. */
+export interface ChangedUnit {
+  readonly name: string;
+  readonly changes: SpecChanges;
+  /** Its packages are the newest that fit. If they are the ones that it has and nothing else changes, there is no new version. */
+  readonly resolvesAgain?: boolean;
 }
 
 export interface KeepOptions {
@@ -39,8 +48,8 @@ export interface UnitLife {
    * reason, and with `TOOL_NAME_TAKEN`. Then nothing is kept.
    */
   add(principal: Principal, given: GivenUnit, signal: AbortSignal, options?: KeepOptions): Promise<UnitInfo>;
-  /** Keeps the code as the newest version, as `add`. Callers have the live one until it is published. */
-  update(principal: Principal, given: NamedUnit, signal: AbortSignal, options?: KeepOptions): Promise<UnitInfo>;
+  /** Keeps the whole unit, or the newest version with changes, as the newest version; as `add`. Callers have the live one until it is published. */
+  update(principal: Principal, given: NamedUnit | ChangedUnit, signal: AbortSignal, options?: KeepOptions): Promise<UnitInfo>;
   /** Runs the tests of the newest version, or of that one. */
   test(principal: Principal, name: string, signal: AbortSignal, options?: TestOptions): Promise<Tested>;
   /** Gives callers the newest version, or that one. Its tests run before, and one that fails rejects with `TOOL_TESTS_FAILED`. */

@@ -15,10 +15,12 @@ import type { PreparedPackages } from "./packages/prepared-packages.ts";
 import { UnitPackages } from "./packages/unit-packages.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
 import type { FolderOfTools } from "./store/folder-of-tools.ts";
+import { withChanges } from "./spec-changes.ts";
+import { isSameSpec } from "./store/manifest.ts";
 import { unitNameSchema } from "./store/stored-unit.ts";
 import type { UnitId, UnitStore } from "./store/unit-store.ts";
 import { newestOf, shownVersion, toDetail, toInfo, type UnitFacts } from "./unit-info.ts";
-import type { GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife } from "./unit-life.ts";
+import type { ChangedUnit, GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife } from "./unit-life.ts";
 import { UnitStatistics } from "./unit-statistics.ts";
 import type { UnitHead, UnitSpec, UnitVersion, VersionHead } from "./unit.ts";
 import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
@@ -48,6 +50,8 @@ export interface UserToolsOptions {
 
 /** What was read of a code. */
 type Told = Omit<UnitVersion, "number" | "createdAt">;
+
+type ReadUnit = GivenUnit & Pick<ChangedUnit, "resolvesAgain">;
 
 /** Units in a store, and what callers have of them. Nothing of a unit's code runs outside a sandbox. */
 export class UserTools implements UnitLife, AsyncDisposable {
@@ -130,11 +134,27 @@ export class UserTools implements UnitLife, AsyncDisposable {
   }
 
   // eslint-disable-next-line max-params -- the contract's
-  async update(principal: Principal, given: NamedUnit, signal: AbortSignal, { publish = false }: KeepOptions = {}): Promise<UnitInfo> {
+  async update(
+    principal: Principal,
+    given: NamedUnit | ChangedUnit,
+    signal: AbortSignal,
+    { publish = false }: KeepOptions = {},
+  ): Promise<UnitInfo> {
     if (publish) assertMayPublish(principal);
     const head = this.#units.find(principal, given.name);
-    const keep = async () => this.#keep(principal, head, await this.#read(principal, given, signal), { publish, signal });
-    return this.#packages.during(keep);
+    if (!("changes" in given))
+      return this.#packages.during(async () =>
+        this.#keep(principal, head, await this.#read(principal, given, signal), { publish, signal }),
+      );
+    const { changes, name, resolvesAgain = false } = given;
+    const newest = await this.#units.version(head, newestOf(head)?.number ?? 0);
+    const spec = withChanges(newest.spec, changes);
+    return this.#packages.during(async () => {
+      const told = await this.#read(principal, { name, spec, resolvesAgain }, signal);
+      const isSame = resolvesAgain && told.lock?.key === newest.lock?.key && isSameSpec(spec, newest.spec);
+      if (isSame && (!publish || (head.live === newest.number && !head.isDisabled))) return this.#infoOf(head);
+      return this.#keep(principal, head, told, { publish, signal });
+    });
   }
 
   async test(principal: Principal, name: string, signal: AbortSignal, { number, isClosed = false }: TestOptions = {}): Promise<Tested> {
@@ -203,10 +223,10 @@ export class UserTools implements UnitLife, AsyncDisposable {
   }
 
   /** What callers may not publish is read all the same: it is a draft. */
-  async #read(principal: Principal, { name, spec }: GivenUnit, signal: AbortSignal): Promise<Told> {
+  async #read(principal: Principal, { name, spec, resolvesAgain }: ReadUnit, signal: AbortSignal): Promise<Told> {
     await assertNetworkGranted(spec.network ?? "none", principal);
     const named = { owner: principal.id, name: name ?? "tool", spec };
-    const lock = await this.#packages.lockFor(principal, named, signal);
+    const lock = await this.#packages.lockFor(principal, { ...named, resolvesAgain }, signal);
     const told = await this.#options.runner.read(principal, { ...named, lock }, signal);
     return { spec, tools: toReadTools(told, await this.#rulesFor(principal, name)), ...(lock && { lock }) };
   }

@@ -19,8 +19,13 @@ export function createRemoteTools(address: ServerAddress): UnitLife {
     add: (_principal, { name, spec }, signal, options) =>
       unit({ method: "POST", path: "/v1/tools", body: { ...spec, ...(name !== undefined && { name }), ...options }, signal }),
     // eslint-disable-next-line max-params -- the contract's
-    update: (_principal, { name, spec }, signal, options) =>
-      unit({ method: "PUT", path: pathOf(name), body: { ...spec, ...options }, signal }),
+    update: (_principal, given, signal, options) => {
+      const { name } = given;
+      if ("spec" in given) return unit({ method: "PUT", path: pathOf(name), body: { ...given.spec, ...options }, signal });
+      const { changes, resolvesAgain } = given;
+      const body = { ...changes, ...(resolvesAgain && { resolvesAgain }), ...options };
+      return unit({ method: "PATCH", path: pathOf(name), body, signal });
+    },
     // eslint-disable-next-line max-params -- the contract's
     async test(_principal, name, signal, { number } = {}) {
       return parseAnswer(testedSchema, await askServer(address, { method: "POST", path: `${pathOf(name)}/test${at(number)}`, signal }));

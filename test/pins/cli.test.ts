@@ -58,7 +58,7 @@ it("keeps every command with its options", () => {
       "template remove NAME... --json",
       "template prune --json",
       "tool add FILE --name --network --secret --memory --cpus --pids --disk --open-files --timeout --reuse --tests --draft --json",
-      "tool update NAME FILE --network --secret --memory --cpus --pids --disk --open-files --timeout --reuse --tests --draft --json",
+      "tool update NAME [FILE] --network --secret --memory --cpus --pids --disk --open-files --timeout --reuse --tests --draft --json --clear --deps",
       "tool list --quiet --json",
       "tool get NAME --version --code --json",
       "tool test NAME --json",

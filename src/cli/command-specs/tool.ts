@@ -39,11 +39,22 @@ export const TOOL: readonly CommandSpec[] = [
   },
   {
     name: "tool update",
-    summary: "Make a file the newest version of a tool, and give it to callers",
-    usage: "NAME FILE",
-    positionals: { min: 2, max: 2 },
-    options: VERSION,
-    load: () => import("../commands/tool-add.ts"),
+    summary: "Give a tool a new version, and give it to callers",
+    usage: "NAME [FILE]",
+    positionals: { min: 1, max: 2 },
+    options: {
+      ...VERSION,
+      clear: {
+        type: "string",
+        multiple: true,
+        value: "WHAT",
+        description: "network, secrets, limits, timeout, reuse, tests, requirements or sdist: the new version has none; may be repeated",
+      },
+      deps: { type: "boolean", description: "Install the newest packages that fit its requirements" },
+    },
+    details:
+      "What is not given stays as in the newest version: the code without FILE, and all that the options say. If --deps finds the packages that it has, there is no new version; `tool rollback` brings the earlier packages back.",
+    load: () => import("../commands/tool-update.ts"),
   },
   {
     name: "tool list",

@@ -81,12 +81,14 @@ it.each([
   ["an object", {}],
   ["too many rows", Array(2_001).fill({})],
   ["very many brackets", "[".repeat(300_000)],
-  ["deep brackets", "[".repeat(50_000) + "]".repeat(50_000)],
   ["too many bytes", " ".repeat(33 * 1_048_576)],
-])("refuses a file with %s", async (what, rows) => {
-  const finding = find(writeRows(rows));
-  if (what === "deep brackets") expect(await finding).toMatchObject([{ name: "row 1", found: { kind: "invalid" } }]);
-  else await expect(finding).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+])("refuses a file with %s", async (_what, rows) => {
+  await expect(find(writeRows(rows))).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+});
+
+it("takes deep brackets for a row that is none", async () => {
+  const deep = writeRows("[".repeat(50_000) + "]".repeat(50_000));
+  expect(await find(deep)).toMatchObject([{ name: "row 1", found: { kind: "invalid" } }]);
 });
 
 it("waits for no writer of a pipe, and names what is not there", async () => {

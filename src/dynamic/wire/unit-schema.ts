@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { namedLimitsSchema } from "../../sandbox/wire/create-schema.ts";
 import { dateField } from "../../sandbox/wire/fields.ts";
 import { shownVersionSchema, unitSpecSchema } from "../store/stored-unit.ts";
 import { TOOL_LANGUAGES } from "../unit.ts";
@@ -59,6 +60,33 @@ export type UnitDetail = Readonly<z.output<typeof unitDetailSchema>>;
 export const givenUnitSchema = unitSpecSchema.extend({
   publish: z.boolean().optional().describe("Have it go live at once, if its tests pass. Default false: it is a draft"),
 });
+
+const { language, code, limits: _limits, name: _unit, ...clearable } = unitSpecSchema.shape;
+const limitChanges = z.strictObject(nullableFields(namedLimitsSchema.shape)).nullable().optional();
+
+/** What a caller changes of a unit: what is absent stays, null clears it. */
+export const unitChangesSchema = z.strictObject({
+  language: language.optional(),
+  code: code.optional(),
+  ...nullableFields(clearable),
+  limits: limitChanges.describe("Each limit that is not named stays; null clears it, or all"),
+  resolvesAgain: z
+    .boolean()
+    .optional()
+    .describe("Install the newest packages that fit its requirements. If they are those that it has, there is no new version"),
+  publish: givenUnitSchema.shape.publish,
+});
+
+type Nullable<Fields extends Readonly<Record<string, z.ZodType>>> = { [Key in keyof Fields]: z.ZodOptional<z.ZodNullable<Fields[Key]>> };
+
+/** A description is of the field, whether it may be null or not. */
+function nullableFields<Fields extends Readonly<Record<string, z.ZodType>>>(fields: Fields): Nullable<Fields> {
+  const entries = Object.entries(fields).map(([key, field]) => {
+    const changed = field.nullable().optional();
+    return [key, field.description === undefined ? changed : changed.describe(field.description)];
+  });
+  return Object.fromEntries(entries) as Nullable<Fields>;
+}
 
 export const testedSchema = z.object({
   unit: unitSchema,

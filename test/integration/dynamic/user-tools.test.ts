@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { BelljarError } from "../../../src/errors.ts";
+import type { SpecChanges } from "../../../src/dynamic/spec-changes.ts";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { listed } from "../../support/listed.ts";
 import { openToolsLab, textOf, type ToolsLab } from "../../support/tools-lab.ts";
@@ -47,6 +48,51 @@ it("gives callers another version when it is published, and the earlier one agai
   expect(await lab.tools.rollback(LOCAL, "versions", 1)).toMatchObject({ version: 1, newest: 2 });
   expect(textOf(await lab.call("versions"))).toBe("one you");
   await expect(lab.tools.rollback(LOCAL, "versions", 3)).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+});
+
+it("keeps what a change does not name, and clears what it says", async () => {
+  const tests = [{ arguments: {}, expect: { text: "one you" } }];
+  const spec = {
+    language: "javascript",
+    code: javascript("one"),
+    tests,
+    limits: { pids: 32, memoryBytes: 2 ** 28 },
+    timeoutMs: 9_000,
+  } as const;
+  await lab.tools.add(LOCAL, { name: "changing", spec }, signal, { publish: true });
+  const change = (changes: SpecChanges) => lab.tools.update(LOCAL, { name: "changing", changes }, signal, { publish: true });
+  await expect(change({ code: javascript("two") }), "its tests are kept").rejects.toMatchObject({ code: "TOOL_TESTS_FAILED" });
+  expect(await change({ tests: null, limits: { pids: 48 }, code: javascript("two") })).toMatchObject({ version: 2, state: "live" });
+  const { tests: none, limits, timeoutMs, code } = await lab.tools.get(LOCAL, "changing");
+  expect({ none, limits, timeoutMs, code }).toEqual({
+    none: undefined,
+    limits: { pids: 48, memoryBytes: 2 ** 28 },
+    timeoutMs: 9_000,
+    code: javascript("two"),
+  });
+});
+
+it("shows an agent what its draft has, and keeps what the next draft does not give", async () => {
+  const tests = [{ arguments: {}, expect: { text: "one you" } }];
+  const code = javascript("one");
+  const given = {
+    name: "drafted",
+    language: "javascript",
+    code,
+    tests,
+    network: { allow: ["npm"] },
+    limits: { memory_mb: 256 },
+    timeout_ms: 5_000,
+  };
+  const parts = { network: '"npm"', secrets: [], requirements: [], tests: 1 };
+  expect((await lab.call("tool_draft", given)).structured).toMatchObject({ newest: 1, ...parts });
+  const next = { name: "drafted", language: "javascript", code: javascript("two") };
+  expect((await lab.call("tool_draft", next)).structured).toMatchObject({ newest: 2, ...parts });
+  expect(await lab.tools.get(LOCAL, "drafted", 2)).toMatchObject({ limits: { memoryBytes: 2 ** 28 }, timeoutMs: 5_000, tests });
+  const cleared = { ...next, tests: [], network: "none", limits: {} };
+  expect((await lab.call("tool_draft", cleared)).structured).toMatchObject({ newest: 3, network: "none", tests: 0 });
+  expect((await lab.tools.get(LOCAL, "drafted", 3)).limits).toBeUndefined();
+  expect((await lab.call("tool_get", { name: "drafted", version: 2 })).structured).toMatchObject(parts);
 });
 
 it("keeps what fails its tests from callers, and says what it answered", async () => {
