@@ -95,6 +95,32 @@ it("shows an agent what its draft has, and keeps what the next draft does not gi
   expect((await lab.call("tool_get", { name: "drafted", version: 2 })).structured).toMatchObject(parts);
 });
 
+it("calls the only tool of a unit by the unit's name too, unless a tool has that name", async () => {
+  const named = (tool: string, more = "") => `export const ${tool} = defineTool({ description: "", run: () => "${tool}" });\n${more}`;
+  const add = (name: string, code: string) => lab.add(code, { name, language: "javascript" });
+  await add("alias.one", named("first_alias"));
+  expect([textOf(await lab.call("alias.one")), textOf(await lab.call("alias_one"))]).toEqual(["first_alias", "first_alias"]);
+  expect(lab.names().filter((name) => name.includes("alias"))).toEqual(["first_alias"]);
+  await add("alias.two", named("second_alias", named("third_alias")));
+  await expect(lab.call("alias.two"), "it has two").rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await add("alias other", named("fourth_alias"));
+  await add("other unit", named("alias_one"));
+  expect(textOf(await lab.call("alias_one")), "a tool has the name").toBe("alias_one");
+  await lab.tools.remove(LOCAL, "other unit");
+  await add("alias_one", named("fifth_alias"));
+  expect(textOf(await lab.call("alias_one")), "a unit is named exactly so").toBe("fifth_alias");
+  await expect(lab.call("alias.one", {}, { principal: OTHER })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await lab.tools.share(LOCAL, "alias.one", true);
+  expect(textOf(await lab.call("alias.one", {}, { principal: OTHER }))).toBe("first_alias");
+  const third: Principal = { id: "third", name: "third" };
+  await lab.tools.add(third, { name: "alias.one", spec: { language: "javascript", code: named("sixth_alias") } }, signal, {
+    publish: true,
+  });
+  await lab.tools.share(third, "alias.one", true);
+  await expect(lab.call("alias.one", {}, { principal: OTHER }), "two owners share one").rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  expect(textOf(await lab.call("alias.one", {}, { principal: third }))).toBe("sixth_alias");
+});
+
 it("keeps what fails its tests from callers, and says what it answered", async () => {
   const tests = [{ arguments: { whom: "Ada" }, expect: { text: "bye Ada" } }];
   const given = { name: "tested", spec: { language: "javascript", code: javascript("hello"), tests } } as const;
