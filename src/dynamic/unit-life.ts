@@ -2,7 +2,7 @@ import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { SpecChanges } from "./spec-changes.ts";
 import type { UnitSpec } from "./unit.ts";
-import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
+import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.ts";
 
 /** What an author gives. Without a name the unit is called as its first tool. */
 export interface GivenUnit {
@@ -27,6 +27,13 @@ export interface KeepOptions {
   readonly publish?: boolean;
 }
 
+export interface UnitListOptions {
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
+  /** Never more than a page takes. */
+  readonly limit?: number | undefined;
+}
+
 export interface TestOptions {
   /** Default: the newest version. */
   readonly number?: number | undefined;
@@ -40,7 +47,8 @@ export interface TestOptions {
  * takes tools rejects with `FORBIDDEN` for callers without the right.
  */
 export interface UnitLife {
-  list(principal: Principal): Promise<readonly UnitInfo[]>;
+  /** One page, in the order of the names. Rejects with `ARGUMENTS_INVALID` for a cursor that no page gave. */
+  list(principal: Principal, options?: UnitListOptions): Promise<UnitPage>;
   /** Of the version that callers have, or of that one. */
   get(principal: Principal, name: string, number?: number): Promise<UnitDetail>;
   /**

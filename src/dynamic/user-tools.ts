@@ -20,10 +20,11 @@ import { isSameSpec } from "./store/manifest.ts";
 import { unitNameSchema } from "./store/stored-unit.ts";
 import type { UnitId, UnitStore } from "./store/unit-store.ts";
 import { newestOf, shownVersion, toDetail, toInfo, type UnitFacts } from "./unit-info.ts";
-import type { ChangedUnit, GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife } from "./unit-life.ts";
+import type { ChangedUnit, GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife, UnitListOptions } from "./unit-life.ts";
+import { assertUnitLimit, fitUnits, parseUnitCursor, toUnitCursor, UNITS_PAGE_MAX } from "./unit-pages.ts";
 import { UnitStatistics } from "./unit-statistics.ts";
 import type { UnitHead, UnitSpec, UnitVersion, VersionHead } from "./unit.ts";
-import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
+import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.ts";
 
 /** Older ones are forgotten, but for the live one. */
 const VERSIONS_MAX = 20;
@@ -101,10 +102,17 @@ export class UserTools implements UnitLife, AsyncDisposable {
     return this.#live;
   }
 
-  async list(principal: Principal): Promise<readonly UnitInfo[]> {
-    const own = this.#units.of(principal).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const infos = await mapLimit(own, LISTED_TOGETHER, (head) => this.#infoOf(head).catch(() => undefined));
-    return infos.filter((info) => info !== undefined);
+  async list(principal: Principal, { cursor, limit = UNITS_PAGE_MAX }: UnitListOptions = {}): Promise<UnitPage> {
+    assertUnitLimit(limit);
+    const after = cursor === undefined ? "" : parseUnitCursor(cursor);
+    const own = this.#units.of(principal).filter(({ name }) => name > after);
+    const heads = own.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, Math.min(limit, UNITS_PAGE_MAX));
+    const infos = await mapLimit(heads, LISTED_TOGETHER, (head) => this.#infoOf(head).catch(() => undefined));
+    const found = infos.filter((info) => info !== undefined);
+    const tools = fitUnits(found);
+    const last = tools.length < found.length ? tools.at(-1) : heads.at(-1);
+    const hasMore = heads.length < own.length || tools.length < found.length;
+    return { tools, ...(hasMore && last && { nextCursor: toUnitCursor(last.name) }) };
   }
 
   async get(principal: Principal, name: string, number?: number): Promise<UnitDetail> {

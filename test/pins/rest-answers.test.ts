@@ -308,6 +308,9 @@ async function driveTools(ask: Ask, lab: TeamLab): Promise<void> {
   const steps: readonly Step[] = [
     { ask: "POST /v1/tools", body: { name: "done", ...spec }, status: 201, answer: { ...unit, state: "draft", version: 1 } },
     { ask: "GET /v1/tools", status: 200, answer: { tools: [unit] } },
+    { ask: "GET /v1/tools?limit=1&cursor=ZG9u", status: 200, answer: { tools: [unit] } },
+    { ask: "GET /v1/tools?cursor=ZG9uZQ", status: 200, answer: { tools: [] } },
+    { ask: "GET /v1/tools?cursor=!", status: 400, answer: { error: { code: "ARGUMENTS_INVALID" } } },
     { ask: `PUT ${at}`, body: { ...spec, tests: [test], publish: true }, status: 200, answer: { ...unit, state: "live", version: 2 } },
     { ask: `GET ${at}?version=1`, status: 200, answer: { ...unit, version: 1, code: SCRIPT } },
     { ask: `POST ${at}/test`, status: 200, answer: { unit, tests: [{ tool: "done" }] } },

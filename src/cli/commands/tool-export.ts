@@ -1,4 +1,5 @@
 import { exportUnit } from "../../dynamic/transfer/export-units.ts";
+import { allUnits } from "../../dynamic/unit-pages.ts";
 import { specOf } from "../../dynamic/transfer/spec-of.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { BelljarError } from "../../errors.ts";
@@ -15,7 +16,7 @@ export async function run(call: CommandCall, { stdout, stderr, signal, ...contex
   const folder = textOption(call, "output") ?? FOLDER;
   await using stack = await openStack(call, { stdout, stderr, signal, ...context });
   const tools = await stack.userTools();
-  const names = call.positionals.length > 0 ? call.positionals : (await tools.list(LOCAL)).map(({ name }) => name);
+  const names = call.positionals.length > 0 ? call.positionals : (await allUnits(tools, LOCAL)).map(({ name }) => name);
   const written: { readonly name: string; readonly folder: string }[] = [];
   let code = 0;
   for (const name of new Set(names)) {

@@ -1,3 +1,4 @@
+import { allUnits } from "../../dynamic/unit-pages.ts";
 import type { UnitInfo } from "../../dynamic/wire/unit-schema.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -7,7 +8,7 @@ import { formatWhen, printJson, printLine, printTable } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   await using stack = await openStack(call, context);
-  const found = await (await stack.userTools()).list(LOCAL);
+  const found = await allUnits(await stack.userTools(), LOCAL);
   const { stdout, stderr } = context;
   if (isSet(call, "quiet")) for (const { name } of found) printLine(stdout, name);
   else if (isSet(call, "json")) printJson(stdout, found);

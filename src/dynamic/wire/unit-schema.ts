@@ -40,7 +40,12 @@ const unitFields = {
 export const unitSchema = z.object(unitFields);
 export type UnitInfo = Readonly<z.output<typeof unitSchema>>;
 
-export const unitsSchema = z.object({ tools: z.array(unitSchema).readonly() });
+/** One page of a list. */
+export const unitPageSchema = z.object({
+  tools: z.array(unitSchema).readonly(),
+  nextCursor: z.string().max(1_000).optional().describe("Ask with it for the next page. Absent on the last one"),
+});
+export type UnitPage = Readonly<z.output<typeof unitPageSchema>>;
 
 const { name: _name, language: _language, ...specFields } = unitSpecSchema.shape;
 

@@ -1,15 +1,17 @@
 import * as z from "zod";
 import { noUserTools, type UnitLife } from "../../dynamic/unit-life.ts";
+import { UNITS_PAGE_MAX } from "../../dynamic/unit-pages.ts";
 import {
   givenUnitSchema,
   testedSchema,
   unitChangesSchema,
   unitDetailSchema,
   unitSchema,
-  unitsSchema,
+  unitPageSchema,
 } from "../../dynamic/wire/unit-schema.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
+import { pageFields } from "./sandbox-schemas.ts";
 import { defineRoute } from "./route.ts";
 
 const READS = reads("toolset:tools");
@@ -19,6 +21,11 @@ const params = z.object({ name: z.string().min(1).max(200) });
 const version = z.coerce.number().int().positive().optional();
 const versionParams = params.extend({ version: z.coerce.number().int().positive() });
 const path = "/v1/tools/:name";
+
+const listQuery = z.strictObject({
+  ...pageFields,
+  limit: pageFields.limit.describe(`The most tools of the page. Default, and never more: ${UNITS_PAGE_MAX}`),
+});
 
 const { name: _name, ...updateFields } = givenUnitSchema.shape;
 
@@ -38,9 +45,10 @@ export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonl
       method: "GET",
       path: "/v1/tools",
       access: READS,
-      summary: "The caller's own tools",
-      answers: { 200: unitsSchema },
-      handle: async ({ caller }) => ({ tools: await (await life()).list(caller) }),
+      summary: "One page of the caller's own tools, by name; `?limit=N&cursor=C`, C being `nextCursor` of the page before",
+      query: listQuery,
+      answers: { 200: unitPageSchema },
+      handle: async ({ caller, query }) => (await life()).list(caller, query),
     }),
     defineRoute({
       method: "POST",

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { defineDataTool, type Tool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import type { UnitLife } from "../../dynamic/unit-life.ts";
+import { allUnits } from "../../dynamic/unit-pages.ts";
 import { ShownUnit, toShownUnit } from "./shown-unit.ts";
 
 const SHOWN_MAX = 200;
@@ -22,7 +23,7 @@ export function createToolList(life: () => Promise<UnitLife>): Tool {
     input: z.strictObject({}),
     output: Output,
     async run({ principal }) {
-      const units = await (await life()).list(principal);
+      const units = await allUnits(await life(), principal);
       const shown = units.slice(0, SHOWN_MAX).map(toShownUnit);
       return dataResult({ tools: shown.map((unit) => ({ ...unit, tools: unit.tools.map(({ name }) => name) })), total: units.length });
     },

@@ -51,7 +51,7 @@ it("leaves callers the version that they have where an edit is broken, and says 
   writeFileSync(join(folderOf("brittle"), "tool.js"), "export default {");
   await told;
   expect(textOf(await lab.call("brittle"))).toBe("whole");
-  const [unit] = (await lab.tools.list(LOCAL)).filter(({ name }) => name === "brittle");
+  const [unit] = (await lab.tools.list(LOCAL)).tools.filter(({ name }) => name === "brittle");
   expect(unit).toMatchObject({ state: "live", version: 1, schema_error: { message: expect.stringContaining("line 1") } });
   writeFileSync(join(folderOf("brittle"), "tool.js"), javascript("mended"));
   await answers("brittle", "mended");

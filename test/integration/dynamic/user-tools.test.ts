@@ -277,7 +277,7 @@ it("lets the maker of a draft throw it away, without the right to publish", asyn
   const drafter: Principal = { id: "thrower", name: "thrower", grants: {} };
   await lab.tools.add(drafter, { name: "thrown", spec: { language: "shell", code: script("x") } }, signal);
   await lab.tools.remove(drafter, "thrown");
-  expect(await lab.tools.list(drafter)).toEqual([]);
+  expect(await lab.tools.list(drafter)).toEqual({ tools: [] });
 });
 
 it("has the newer one of two units of a name, of which one was removed by another process", async () => {
@@ -303,6 +303,18 @@ it("lets the tests of who may not publish reach nothing", async () => {
   // These sandboxes have no way out: a network that is asked for is refused.
   const publisher: Principal = { ...drafter, grants: { publishesTools: true } };
   await expect(lab.tools.test(publisher, "reaching", signal)).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+});
+
+it("lists units page by page, in the order of their names, whatever is removed meanwhile", async () => {
+  const lister: Principal = { id: "lister", name: "lister" };
+  const names = ["b", "a.1", "é", "a"];
+  for (const name of names) await lab.tools.add(lister, { name, spec: { language: "shell", code: script(name) } }, signal);
+  const first = await lab.tools.list(lister, { limit: 2 });
+  expect(first.tools.map(({ name }) => name)).toEqual(["a", "a.1"]);
+  await lab.tools.remove(lister, "a.1");
+  const second = await lab.tools.list(lister, { cursor: first.nextCursor, limit: 2 });
+  expect([second.tools.map(({ name }) => name), second.nextCursor]).toEqual([["b", "é"], undefined]);
+  await expect(lab.tools.list(lister, { cursor: "???" })).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
 });
 
 it("ends the calls that run when it is closed, before their sandboxes go", async () => {
