@@ -1,3 +1,4 @@
+import type { EditProblem } from "./store/unit-store.ts";
 import type { UnitCounts } from "./unit-statistics.ts";
 import type { UnitHead, UnitVersion, VersionHead } from "./unit.ts";
 import type { UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
@@ -19,10 +20,12 @@ export function stateOf(head: UnitHead): UnitInfo["state"] {
 /** What is known of a unit beside what is stored. */
 export interface UnitFacts {
   readonly counts: UnitCounts;
-  readonly problem?: NonNullable<UnitInfo["schema_error"]>;
+  /** When counting began. */
+  readonly since: Date;
+  readonly problem?: EditProblem | undefined;
 }
 
-export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: UnitVersion, { counts, problem }: UnitFacts): UnitInfo {
+export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: UnitVersion, { counts, since, problem }: UnitFacts): UnitInfo {
   const { calls, errors, totalMs, lastCalledAt } = counts;
   return {
     name: head.name,
@@ -33,9 +36,14 @@ export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: UnitV
     isShared: head.isShared,
     createdAt,
     tools: tools.map(({ function: _function, annotations: _annotations, ...shown }) => shown),
-    stats: { calls, errors, averageMs: calls === 0 ? 0 : totalMs / calls, ...(lastCalledAt && { lastCalledAt }) },
-    ...(problem && { schema_error: problem }),
+    stats: { calls, errors, averageMs: calls === 0 ? 0 : totalMs / calls, ...(lastCalledAt && { lastCalledAt }), since },
+    ...(problem && { schema_error: toShownProblem(problem) }),
   };
+}
+
+/** A problem of no file in particular names none. */
+export function toShownProblem({ file, ...problem }: EditProblem): NonNullable<UnitInfo["schema_error"]> {
+  return { ...problem, ...(file !== "" && { file }) };
 }
 
 export function toDetail(head: UnitHead, version: UnitVersion, facts: UnitFacts): UnitDetail {

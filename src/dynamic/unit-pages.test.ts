@@ -22,10 +22,14 @@ it("fits into a page what is not too long, and at least one", () => {
 it("reads all pages, and no list that does not end", async () => {
   const pages = new Map<string | undefined, UnitPage>([
     [undefined, { tools: [unit("a"), unit("b")], nextCursor: "1" }],
-    ["1", { tools: [unit("c")] }],
+    ["1", { tools: [unit("c")], problems: [{ name: "d", message: "no tool" }] }],
   ]);
-  const all = await allUnits({ list: async (_principal, { cursor } = {}) => pages.get(cursor) ?? { tools: [] } }, LOCAL);
+  const { tools: all, problems } = await allUnits(
+    { list: async (_principal, { cursor } = {}) => pages.get(cursor) ?? { tools: [] } },
+    LOCAL,
+  );
   expect(all.map(({ name }) => name)).toEqual(["a", "b", "c"]);
+  expect(problems).toEqual([{ name: "d", message: "no tool" }]);
   const endless = allUnits({ list: async () => ({ tools: [], nextCursor: "1" }) }, LOCAL);
   await expect(endless).rejects.toMatchObject({ code: "RESULT_TOO_LARGE" });
 });

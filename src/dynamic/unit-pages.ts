@@ -34,13 +34,15 @@ export function fitUnits(infos: readonly UnitInfo[]): readonly UnitInfo[] {
   return end < 0 ? infos : infos.slice(0, end);
 }
 
-/** All units of the principal, page by page. Rejects with `RESULT_TOO_LARGE` for a list that does not end. */
-export async function allUnits(life: Pick<UnitLife, "list">, principal: Principal): Promise<readonly UnitInfo[]> {
+/** All pages of the principal's units in one. Rejects with `RESULT_TOO_LARGE` for a list that does not end. */
+export async function allUnits(life: Pick<UnitLife, "list">, principal: Principal): Promise<Required<Omit<UnitPage, "nextCursor">>> {
   const units: UnitInfo[] = [];
+  const unread: NonNullable<UnitPage["problems"]>[number][] = [];
   const ask = async (cursor: string | undefined) => {
-    const { tools, nextCursor }: UnitPage = await life.list(principal, { cursor });
+    const { tools, problems = [], nextCursor }: UnitPage = await life.list(principal, { cursor });
+    unread.push(...problems);
     return { items: tools, nextCursor };
   };
   for await (const unit of allPages(ask)) units.push(unit);
-  return units;
+  return { tools: units, problems: unread };
 }

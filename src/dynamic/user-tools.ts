@@ -4,6 +4,7 @@ import type { ToolSource } from "../catalog/tool-source.ts";
 import { BelljarError } from "../errors.ts";
 import { assertNetworkGranted } from "../sandbox/grants.ts";
 import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
+import { EditLook } from "./edit-look.ts";
 import { type Edits, FileEdits } from "./file-edits.ts";
 import { folderEdits } from "./folder-edits.ts";
 import { KnownUnits } from "./known-units.ts";
@@ -17,11 +18,11 @@ import type { UnitRunner } from "./run/unit-runner.ts";
 import type { FolderOfTools } from "./store/folder-of-tools.ts";
 import { withChanges } from "./spec-changes.ts";
 import { isSameSpec } from "./store/manifest.ts";
-import { unitNameSchema } from "./store/stored-unit.ts";
 import type { UnitId, UnitStore } from "./store/unit-store.ts";
-import { newestOf, shownVersion, toDetail, toInfo, type UnitFacts } from "./unit-info.ts";
+import { newestOf, shownVersion, toDetail, toInfo, toShownProblem, type UnitFacts } from "./unit-info.ts";
 import type { ChangedUnit, GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife, UnitListOptions } from "./unit-life.ts";
 import { assertUnitLimit, fitUnits, parseUnitCursor, toUnitCursor, UNITS_PAGE_MAX } from "./unit-pages.ts";
+import { assertUnitName, nameTaken } from "./unit-name.ts";
 import { UnitStatistics } from "./unit-statistics.ts";
 import type { UnitHead, UnitSpec, UnitVersion, VersionHead } from "./unit.ts";
 import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.ts";
@@ -30,6 +31,8 @@ import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.
 const VERSIONS_MAX = 20;
 /** Of one owner. */
 const UNITS_MAX = 2_000;
+/** Time to read an edit that nobody takes up. */
+const LOOK_MS = 30_000;
 /** How many versions are read together for a list. */
 const LISTED_TOGETHER = 32;
 
@@ -61,6 +64,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   readonly #live: LiveUnits;
   readonly #packages: UnitPackages;
   readonly #units: KnownUnits;
+  readonly #look: EditLook;
   #edits: FileEdits | undefined;
 
   private constructor(options: UserToolsOptions) {
@@ -70,6 +74,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     this.#packages = new UnitPackages({ prepared, runner, store, heads: () => this.#units.heads(), report });
     const changed = (before: UnitHead | undefined): void => this.#packages.noteChange(before);
     this.#units = new KnownUnits({ store, live: this.#live, schemas, changed, report });
+    this.#look = new EditLook({ places: this.#places(), check: (unit, spec) => this.#check(unit, spec) });
   }
 
   /** Reads all live units. A change that another process makes afterwards is seen. If it rejects, all that it was given is closed. */
@@ -86,10 +91,14 @@ export class UserTools implements UnitLife, AsyncDisposable {
 
   /** From now on what a person edits by hand becomes versions. For a process that serves. */
   followEdits(): void {
-    const { edits, folder, report } = this.#options;
+    const { report } = this.#options;
+    this.#edits ??= new FileEdits({ places: this.#places(), life: this, isKnown: (unit) => this.#units.get(unit) !== undefined, report });
+  }
+
+  #places(): readonly Edits[] {
+    const { edits, folder } = this.#options;
     const newestSpec = (name: string) => this.#newestSpec(name);
-    const places = [...(edits ? [edits] : []), ...(folder ? [folderEdits({ folder, owner: LOCAL.id, newestSpec })] : [])];
-    this.#edits ??= new FileEdits({ places, life: this, isKnown: (unit) => this.#units.get(unit) !== undefined, report });
+    return [...(edits ? [edits] : []), ...(folder ? [folderEdits({ folder, owner: LOCAL.id, newestSpec })] : [])];
   }
 
   async #newestSpec(name: string): Promise<UnitSpec | undefined> {
@@ -107,18 +116,26 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const after = cursor === undefined ? "" : parseUnitCursor(cursor);
     const own = this.#units.of(principal).filter(({ name }) => name > after);
     const heads = own.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, Math.min(limit, UNITS_PAGE_MAX));
-    const infos = await mapLimit(heads, LISTED_TOGETHER, (head) => this.#infoOf(head).catch(() => undefined));
+    this.#edits?.tryAgain();
+    const problems = await (this.#edits ?? this.#look).problems(principal.id);
+    const infos = await mapLimit(heads, LISTED_TOGETHER, (head) => this.#infoOf(head, problems.get(head.name)).catch(() => undefined));
     const found = infos.filter((info) => info !== undefined);
     const tools = fitUnits(found);
     const last = tools.length < found.length ? tools.at(-1) : heads.at(-1);
     const hasMore = heads.length < own.length || tools.length < found.length;
-    return { tools, ...(hasMore && last && { nextCursor: toUnitCursor(last.name) }) };
+    const unread = cursor === undefined ? [...problems].filter(([name]) => !this.#units.get({ owner: principal.id, name })) : [];
+    return {
+      tools,
+      ...(unread.length > 0 && { problems: unread.map(([name, problem]) => ({ name, ...toShownProblem(problem) })) }),
+      ...(hasMore && last && { nextCursor: toUnitCursor(last.name) }),
+    };
   }
 
   async get(principal: Principal, name: string, number?: number): Promise<UnitDetail> {
     const head = this.#units.find(principal, name);
     const version = await this.#units.version(head, number ?? shownVersion(head));
-    return toDetail(head, version, this.#factsOf(head));
+    this.#edits?.tryAgain();
+    return toDetail(head, version, this.#factsOf(head, await (this.#edits ?? this.#look).problemOf(head)));
   }
 
   add(principal: Principal, given: GivenUnit, signal: AbortSignal, options: KeepOptions = {}): Promise<UnitInfo> {
@@ -306,13 +323,22 @@ export class UserTools implements UnitLife, AsyncDisposable {
     if (other !== undefined) throw new BelljarError("TOOL_NAME_TAKEN", `"${other}" has a tool of the same name: rename one of the two`);
   }
 
-  async #infoOf(head: UnitHead): Promise<UnitInfo> {
-    return toInfo(head, await this.#units.version(head, shownVersion(head)), this.#factsOf(head));
+  async #infoOf(head: UnitHead, problem = this.#edits?.problemOf(head)): Promise<UnitInfo> {
+    return toInfo(head, await this.#units.version(head, shownVersion(head)), this.#factsOf(head, problem));
   }
 
-  #factsOf(unit: UnitId): UnitFacts {
-    const problem = this.#edits?.problemOf(unit);
-    return { counts: this.#statistics.of(unit), ...(problem && { problem }) };
+  #factsOf(unit: UnitId, problem = this.#edits?.problemOf(unit)): UnitFacts {
+    return { counts: this.#statistics.of(unit), since: this.#statistics.since, problem };
+  }
+
+  /** Packages that would have to be installed first leave it unsaid. */
+  async #check({ owner, name }: UnitId, spec: UnitSpec): Promise<void> {
+    const principal: Principal = owner === LOCAL.id ? LOCAL : { id: owner, name: owner };
+    const signal = AbortSignal.timeout(LOOK_MS);
+    const named = { owner, name, spec };
+    const lock = await this.#packages.knownLock(principal, named, signal);
+    if (lock === "unknown") return;
+    toReadTools(await this.#options.runner.read(principal, { ...named, lock }, signal), await this.#rulesFor(principal, name));
   }
 }
 
@@ -328,19 +354,4 @@ function toHead({ number, createdAt, lock }: UnitVersion, isLive: boolean): Vers
     ...(isLive && { wasLive: true }),
     ...(lock && { packages: { wish: lock.wish, key: lock.key } }),
   };
-}
-
-/** Throws `ARGUMENTS_INVALID`. A person is asked about names, and finds them as folders. */
-function assertUnitName(name: string): void {
-  const parsed = unitNameSchema.safeParse(name);
-  if (parsed.success) return;
-  const [issue] = parsed.error.issues;
-  throw new BelljarError(
-    "ARGUMENTS_INVALID",
-    `The name ${JSON.stringify(name.slice(0, 100))} ${issue?.message ?? "cannot be"}: choose another one`,
-  );
-}
-
-function nameTaken(name: string, cause?: unknown): BelljarError {
-  return new BelljarError("TOOL_NAME_TAKEN", `You have a tool "${name}" already: update it, or choose another name`, { cause });
 }

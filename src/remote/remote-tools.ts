@@ -13,7 +13,7 @@ export function createRemoteTools(address: ServerAddress): UnitLife {
       const query = new URLSearchParams();
       if (cursor !== undefined) query.append("cursor", cursor);
       if (limit !== undefined) query.append("limit", String(limit));
-      return parseAnswer(unitPageSchema, await askServer(address, { method: "GET", path: `/v1/tools?${query}` }));
+      return parseAnswer(unitPageSchema, await askServer(address, { method: "GET", path: `/v1/tools?${query.toString()}` }));
     },
     async get(_principal, name, number) {
       return parseAnswer(unitDetailSchema, await askServer(address, { method: "GET", path: `${pathOf(name)}${at(number)}` }));

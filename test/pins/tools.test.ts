@@ -103,7 +103,7 @@ it("keeps every built-in tool with its arguments and results", () => {
       "tool_draft: name language code requirements sdist network secrets limits reuse timeout_ms tests -> data name state version newest language tools is_shared problem network secrets requirements tests",
       "tool_test: name -> data version passed tests",
       "tool_publish: name -> data name state version newest language tools is_shared problem",
-      "tool_list:  -> data tools total",
+      "tool_list:  -> data tools total problems",
       "tool_get: name version -> data name state version newest language tools is_shared problem code network secrets requirements tests versions calls errors last_errors",
       "search_tools: query limit -> data tools total",
       "describe_tool: name -> data name title description input_schema output_schema annotations",

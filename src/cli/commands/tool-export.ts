@@ -16,7 +16,7 @@ export async function run(call: CommandCall, { stdout, stderr, signal, ...contex
   const folder = textOption(call, "output") ?? FOLDER;
   await using stack = await openStack(call, { stdout, stderr, signal, ...context });
   const tools = await stack.userTools();
-  const names = call.positionals.length > 0 ? call.positionals : (await allUnits(tools, LOCAL)).map(({ name }) => name);
+  const names = call.positionals.length > 0 ? call.positionals : (await allUnits(tools, LOCAL)).tools.map(({ name }) => name);
   const written: { readonly name: string; readonly folder: string }[] = [];
   let code = 0;
   for (const name of new Set(names)) {

@@ -42,6 +42,12 @@ export class UnitPackages {
     return known ?? this.#options.prepared.resolve(principal, wish, signal);
   }
 
+  /** The same without an install: "unknown" where the packages that it names would have to be resolved first. */
+  async knownLock(principal: Principal, named: NamedSpec, signal: AbortSignal): Promise<PackageLock | "unknown" | undefined> {
+    const wish = await this.#wishOf(principal, named, signal);
+    return wish && ((await this.#findLock(principal, wish, named.name)) ?? "unknown");
+  }
+
   /** For work that adds or removes versions. Once none is under way, packages that no version names are removed. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.#busy++;

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { join, parse } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { fileError, nowIfPresent } from "../../files/file-error.ts";
-import { LANGUAGE_OF_END, toEdit } from "./manifest.ts";
+import { codeFileOf, LANGUAGE_OF_END, MANIFEST, toEdit } from "./manifest.ts";
 import { readUnitFile, readUnitFolder, UNIT_FILES } from "./read-unit-folder.ts";
 import { unitNameSchema } from "./stored-unit.ts";
 import type { EditProblem, UnitEdit } from "./unit-store.ts";
@@ -67,7 +67,9 @@ export async function readUnit(root: string, name: string): Promise<FolderUnit |
   if (problem) return { kind: "invalid", problem };
   if (texts.size === 0) return undefined;
   const edit = toEdit(texts);
-  return edit.kind === "removed" ? undefined : edit;
+  if (edit.kind !== "changed") return edit.kind === "removed" ? undefined : edit;
+  const file = codeFileOf(edit.spec);
+  return texts.has(file) ? edit : { ...edit, file: [...texts.keys()].find((one) => one !== MANIFEST) ?? file };
 }
 
 interface FoundTexts {

@@ -1,7 +1,7 @@
 import { BelljarError, type ErrorCode } from "../../errors.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
+import { tellProblem } from "../edit-problem.ts";
 import { isSameSpec } from "../store/manifest.ts";
-import type { EditProblem } from "../store/unit-store.ts";
 import type { KeepOptions, UnitLife } from "../unit-life.ts";
 import type { UnitSpec } from "../unit.ts";
 import type { FoundUnit } from "./found-unit.ts";
@@ -34,7 +34,8 @@ export async function* importUnits(
   options: ImportOptions,
 ): AsyncGenerator<ImportOutcome, void, undefined> {
   for await (const { name, found } of units) {
-    if (found.kind === "invalid") yield { name, outcome: "refused", error: { code: "TOOL_INVALID", message: told(name, found.problem) } };
+    if (found.kind === "invalid")
+      yield { name, outcome: "refused", error: { code: "TOOL_INVALID", message: `${name}: ${tellProblem(found.problem)}` } };
     else yield { name, ...(await importUnit(life, principal, { name, spec: found.spec }, options)) };
   }
 }
@@ -78,9 +79,4 @@ async function newestSpec(life: UnitLife, principal: Principal, name: string): P
     if (cause instanceof BelljarError && cause.code === "TOOL_NOT_FOUND") return undefined;
     throw cause;
   }
-}
-
-function told(name: string, { file, line, message }: EditProblem): string {
-  const place = [...(file === "" ? [] : [file]), ...(line === undefined ? [] : [`line ${line}`])].join(", ");
-  return `${name}${place === "" ? "" : ` (${place})`}: ${message}`;
 }

@@ -7,6 +7,12 @@ import { TOOL_LANGUAGES } from "../unit.ts";
 const jsonSchema = z.record(z.string(), z.unknown());
 const count = z.number().int().nonnegative();
 
+const editProblem = z.object({
+  file: z.string().optional(),
+  line: z.number().int().positive().optional(),
+  message: z.string(),
+});
+
 const unitFields = {
   name: z.string().min(1).describe("What its owner calls it"),
   version: z.number().int().positive().describe("That callers have. Of one that was never live the newest"),
@@ -27,13 +33,10 @@ const unitFields = {
     )
     .readonly()
     .describe("Of the version"),
-  schema_error: z
-    .object({ line: z.number().int().positive().optional(), message: z.string() })
-    .optional()
-    .describe("Why what its owner has changed in its files is no version"),
+  schema_error: editProblem.optional().describe("Why what its owner has changed in its files is no version"),
   stats: z
-    .object({ calls: count, errors: count, averageMs: z.number().nonnegative(), lastCalledAt: dateField.optional() })
-    .describe("Of the calls that this server has served since it started"),
+    .object({ calls: count, errors: count, averageMs: z.number().nonnegative(), lastCalledAt: dateField.optional(), since: dateField })
+    .describe("Of the calls that this server has served since that time, when it started"),
 } as const;
 
 /** A unit of tools as every answer shows it. */
@@ -43,6 +46,11 @@ export type UnitInfo = Readonly<z.output<typeof unitSchema>>;
 /** One page of a list. */
 export const unitPageSchema = z.object({
   tools: z.array(unitSchema).readonly(),
+  problems: z
+    .array(editProblem.extend({ name: z.string() }))
+    .readonly()
+    .optional()
+    .describe("Why what its owner has put into its folder is no tool at all. On the first page"),
   nextCursor: z.string().max(1_000).optional().describe("Ask with it for the next page. Absent on the last one"),
 });
 export type UnitPage = Readonly<z.output<typeof unitPageSchema>>;

@@ -76,7 +76,7 @@ function addTool(life: UnitLife, { caller, query: { mcp_tool_name: name, network
 
 /** With several functions only the unit's name removes it. */
 async function removeTool(life: UnitLife, caller: Principal, name: string): Promise<void> {
-  const units = await allUnits(life, caller);
+  const { tools: units } = await allUnits(life, caller);
   const unit =
     units.find((one) => one.name === name) ?? units.find(({ tools: [tool, ...more] }) => tool?.name === name && more.length === 0);
   if (!unit) throw new BelljarError("TOOL_NOT_FOUND", `There is no tool "${name}"`);

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { tellProblem } from "../../dynamic/edit-problem.ts";
 import type { UnitDetail, UnitInfo } from "../../dynamic/wire/unit-schema.ts";
 
 export const ShownUnit = z.object({
@@ -31,7 +32,7 @@ export function toShownUnit({
     language,
     tools: shown,
     is_shared: isShared,
-    ...(schema_error && { problem: schema_error.message }),
+    ...(schema_error && { problem: tellProblem(schema_error) }),
   };
 }
 
