@@ -23,6 +23,7 @@ const REQUIRED_IN_CI = [
   { who: "root", file: "test/contract/namespace.test.ts", atLeast: 40 },
   { who: "user", file: "test/contract/namespace.test.ts", atLeast: 40 },
   { who: "root", file: "test/e2e/hosts.test.ts", atLeast: 2 * 8 },
+  { who: "root", file: "test/e2e/memo-example.test.ts", atLeast: 3 },
   { who: "root", file: "test/integration/template/docker-registry.test.ts", atLeast: 3 },
   { who: "root", file: "test/integration/template/same-as-umoci.test.ts", atLeast: 5 },
   { who: "user", file: "test/integration/template/same-as-umoci.test.ts", atLeast: 5 },

@@ -119,6 +119,8 @@ it("calls the only tool of a unit by the unit's name too, unless a tool has that
   await lab.tools.share(third, "alias.one", true);
   await expect(lab.call("alias.one", {}, { principal: OTHER }), "two owners share one").rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
   expect(textOf(await lab.call("alias.one", {}, { principal: third }))).toBe("sixth_alias");
+  await lab.tools.remove(third, "alias.one");
+  for (const name of ["alias.one", "alias.two", "alias other", "alias_one"]) await lab.tools.remove(LOCAL, name);
 });
 
 it("keeps what fails its tests from callers, and says what it answered", async () => {
