@@ -20,13 +20,17 @@ export interface EditLookOptions {
 /** Why edits by hand are no versions, for a process that takes none of them up. */
 export class EditLook {
   readonly #options: EditLookOptions;
+  /** By owner. */
+  readonly #last = new Map<string, ReadonlyMap<string, EditProblem>>();
 
   constructor(options: EditLookOptions) {
     this.#options = options;
   }
 
-  /** By the names of the owner's units. */
-  async problems(owner: string): Promise<ReadonlyMap<string, EditProblem>> {
+  /** By the names of the owner's units. Unless it looks anew, what was found last counts: a list has many pages. */
+  async problems(owner: string, looksAnew: boolean): Promise<ReadonlyMap<string, EditProblem>> {
+    const known = looksAnew ? undefined : this.#last.get(owner);
+    if (known) return known;
     const found = new Map<string, EditProblem>();
     for (const place of this.#options.places) {
       const units = (await place.edits()).filter((unit) => unit.owner === owner);
@@ -35,6 +39,7 @@ export class EditLook {
         if (problem) found.set(unit.name, problem);
       });
     }
+    this.#last.set(owner, found);
     return found;
   }
 

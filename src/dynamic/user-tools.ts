@@ -117,7 +117,8 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const own = this.#units.of(principal).filter(({ name }) => name > after);
     const heads = own.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, Math.min(limit, UNITS_PAGE_MAX));
     this.#edits?.tryAgain();
-    const problems = await (this.#edits ?? this.#look).problems(principal.id);
+    const { id } = principal;
+    const problems = this.#edits ? this.#edits.problems(id) : await this.#look.problems(id, cursor === undefined);
     const infos = await mapLimit(heads, LISTED_TOGETHER, (head) => this.#infoOf(head, problems.get(head.name)).catch(() => undefined));
     const found = infos.filter((info) => info !== undefined);
     const tools = fitUnits(found);
