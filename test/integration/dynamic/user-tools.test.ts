@@ -56,7 +56,7 @@ it("keeps what a change does not name, and clears what it says", async () => {
     language: "javascript",
     code: javascript("one"),
     tests,
-    limits: { pids: 32, memoryBytes: 2 ** 28 },
+    limits: { pids: 32, openFiles: 256 },
     timeoutMs: 9_000,
   } as const;
   await lab.tools.add(LOCAL, { name: "changing", spec }, signal, { publish: true });
@@ -66,7 +66,7 @@ it("keeps what a change does not name, and clears what it says", async () => {
   const { tests: none, limits, timeoutMs, code } = await lab.tools.get(LOCAL, "changing");
   expect({ none, limits, timeoutMs, code }).toEqual({
     none: undefined,
-    limits: { pids: 48, memoryBytes: 2 ** 28 },
+    limits: { pids: 48, openFiles: 256 },
     timeoutMs: 9_000,
     code: javascript("two"),
   });
@@ -81,14 +81,14 @@ it("shows an agent what its draft has, and keeps what the next draft does not gi
     code,
     tests,
     network: { allow: ["npm"] },
-    limits: { memory_mb: 256 },
+    limits: { open_files: 256 },
     timeout_ms: 5_000,
   };
   const parts = { network: '"npm"', secrets: [], requirements: [], tests: 1 };
   expect((await lab.call("tool_draft", given)).structured).toMatchObject({ newest: 1, ...parts });
   const next = { name: "drafted", language: "javascript", code: javascript("two") };
   expect((await lab.call("tool_draft", next)).structured).toMatchObject({ newest: 2, ...parts });
-  expect(await lab.tools.get(LOCAL, "drafted", 2)).toMatchObject({ limits: { memoryBytes: 2 ** 28 }, timeoutMs: 5_000, tests });
+  expect(await lab.tools.get(LOCAL, "drafted", 2)).toMatchObject({ limits: { openFiles: 256 }, timeoutMs: 5_000, tests });
   const cleared = { ...next, tests: [], network: "none", limits: {} };
   expect((await lab.call("tool_draft", cleared)).structured).toMatchObject({ newest: 3, network: "none", tests: 0 });
   expect((await lab.tools.get(LOCAL, "drafted", 3)).limits).toBeUndefined();
