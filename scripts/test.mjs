@@ -25,6 +25,7 @@ const REQUIRED_IN_CI = [
   { who: "root", file: "test/contract/postgres-unit-store.test.ts", atLeast: 11 },
   { who: "user", file: "test/contract/postgres-unit-store.test.ts", atLeast: 11 },
   { who: "root", file: "test/e2e/hosts.test.ts", atLeast: 2 * 8 },
+  { who: "root", file: "test/e2e/memo-example.test.ts", atLeast: 3 },
   { who: "root", file: "test/integration/template/docker-registry.test.ts", atLeast: 3 },
   { who: "root", file: "test/integration/template/same-as-umoci.test.ts", atLeast: 5 },
   { who: "user", file: "test/integration/template/same-as-umoci.test.ts", atLeast: 5 },

@@ -21,6 +21,15 @@ it("gives a name to the earlier source", () => {
   expect(shelves.find({ principal: LOCAL }, "c")).toBeUndefined();
 });
 
+it("asks for what another name stands for only where no source has the name itself", () => {
+  const [stands, exact] = [tool("stands"), tool("a")];
+  const other = { ...fixedTools([stands]), findOther: () => stands };
+  const shelves = new ToolShelves([other, fixedTools([exact])]);
+  expect(shelves.find({ principal: LOCAL }, "a")).toBe(exact);
+  expect(shelves.find({ principal: LOCAL }, "b")).toBe(stands);
+  expect(shelves.of(LOCAL).tools).toEqual([stands, exact]);
+});
+
 it("shares a shelf among callers of the same tools, and gives one with tools of its own another", () => {
   const owned = createOwnedTools();
   const shelves = new ToolShelves([fixedTools([tool("a")]), owned]);

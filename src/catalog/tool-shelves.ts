@@ -55,6 +55,10 @@ export class ToolShelves {
       const tool = source.find(caller, name);
       if (tool) return tool;
     }
+    for (const source of this.#sources) {
+      const tool = source.findOther?.(caller, name);
+      if (tool) return tool;
+    }
     return undefined;
   }
 

@@ -8,6 +8,8 @@ export interface ToolSource {
   list(caller: Pick<Caller, "principal">): readonly Tool[];
   /** The caller's tool of this name; undefined also for a name that only others have. */
   find(caller: Caller, name: string): Tool | undefined;
+  /** The caller's tool for which the name stands too. Asked only where no source has a tool of this name. Undefined if it stands for several. */
+  findOther?(caller: Caller, name: string): Tool | undefined;
   /** Calls back after each change, until the returned function is called. */
   onChange(listener: ChangeListener): () => void;
 }

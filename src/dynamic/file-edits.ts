@@ -3,6 +3,8 @@ import { mapLimit } from "../async/map-limit.ts";
 import { TurnsByKey } from "../async/turns-by-key.ts";
 import { BelljarError } from "../errors.ts";
 import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
+import { isSameProblem, tellProblem, toEditProblem } from "./edit-problem.ts";
+import { codeFileOf } from "./store/manifest.ts";
 import type { EditableStore, EditProblem, UnitEdit, UnitId } from "./store/unit-store.ts";
 import type { UnitLife } from "./unit-life.ts";
 import { keyOf } from "./unit-key.ts";
@@ -29,19 +31,39 @@ export interface FileEditsOptions {
 export class FileEdits implements AsyncDisposable {
   readonly #options: FileEditsOptions;
   readonly #turns = new TurnsByKey();
-  readonly #problems = new Map<string, Omit<EditProblem, "file">>();
+  readonly #problems = new Map<string, { readonly unit: UnitId; readonly problem: EditProblem }>();
+  /** Edits that were refused because of what may be otherwise by now. */
+  readonly #again = new Map<string, { readonly place: Edits; readonly unit: UnitId }>();
   readonly #closing = new AbortController();
   readonly #unwatch: readonly (() => void)[];
 
   constructor(options: FileEditsOptions) {
     this.#options = options;
-    this.#unwatch = options.places.map((place) => place.onEdit((unit) => void (unit ? this.#takeUp(place, unit) : this.#takeUpAll(place))));
+    const changed = (place: Edits, unit: UnitId | undefined): void => {
+      void (unit ? this.#takeUp(place, unit) : this.#takeUpAll(place));
+      this.tryAgain();
+    };
+    this.#unwatch = options.places.map((place) => place.onEdit((unit) => changed(place, unit)));
     for (const place of options.places) void this.#takeUpAll(place);
   }
 
   /** Why the files of a unit are no version of it. */
-  problemOf(unit: UnitId): Omit<EditProblem, "file"> | undefined {
-    return this.#problems.get(keyOf(unit));
+  problemOf(unit: UnitId): EditProblem | undefined {
+    return this.#problems.get(keyOf(unit))?.problem;
+  }
+
+  /** The same of all units of the owner, by their names. */
+  problems(owner: string): ReadonlyMap<string, EditProblem> {
+    const own = [...this.#problems.values()].filter(({ unit }) => unit.owner === owner);
+    return new Map(own.map(({ unit, problem }) => [unit.name, problem]));
+  }
+
+  /** Takes up, in the background, what was refused by a quota or another failure that may be over. */
+  tryAgain(): void {
+    for (const [key, { place, unit }] of this.#again) {
+      this.#again.delete(key);
+      void this.#takeUp(place, unit);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -60,12 +82,16 @@ export class FileEdits implements AsyncDisposable {
 
   #takeUp(place: Edits, unit: UnitId): Promise<void> {
     return this.#turns.run(keyOf(unit), async () => {
+      let file = "";
       try {
         const edit = await place.edited(unit.owner, unit.name);
+        if (edit?.kind === "changed") file = edit.file ?? codeFileOf(edit.spec);
         if (edit?.kind === "invalid") this.#refuse(unit, edit.problem);
         else if (!edit || (await this.#apply(unit, edit))) this.#problems.delete(keyOf(unit));
       } catch (cause) {
-        if (!this.#closing.signal.aborted) this.#refuse(unit, { message: cause instanceof Error ? cause.message : String(cause) });
+        if (this.#closing.signal.aborted) return;
+        if (cause instanceof BelljarError && cause.retryable) this.#again.set(keyOf(unit), { place, unit });
+        this.#refuse(unit, toEditProblem(file, cause));
       }
     });
   }
@@ -89,9 +115,9 @@ export class FileEdits implements AsyncDisposable {
     }
   }
 
-  #refuse(unit: UnitId, problem: Omit<EditProblem, "file">): void {
-    if (this.#problems.get(keyOf(unit))?.message === problem.message) return;
-    this.#problems.set(keyOf(unit), problem);
-    this.#options.report(`The edit of the tool "${unit.name}" was not taken up: ${problem.message}`);
+  #refuse(unit: UnitId, problem: EditProblem): void {
+    if (isSameProblem(this.problemOf(unit), problem)) return;
+    this.#problems.set(keyOf(unit), { unit, problem });
+    this.#options.report(`The edit of the tool "${unit.name}" was not taken up: ${tellProblem(problem)}`);
   }
 }

@@ -5,12 +5,17 @@ import type { Tool } from "../catalog/tool.ts";
 import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { UnitId } from "./store/unit-store.ts";
+import { toToolName } from "./tool-name.ts";
 import type { ReadTool, UnitHead } from "./unit.ts";
 import { type LiveUnit, unitTool, type UnitToolParts } from "./unit-tool.ts";
 
 interface LiveTools {
   readonly head: UnitHead;
   readonly tools: readonly Tool[];
+  /** The unit's name, as callers would see a tool of that name. */
+  readonly otherName: string;
+  /** Its tool, if the code has no other one. */
+  readonly only: Tool | undefined;
 }
 
 export interface LiveUnitsOptions extends Omit<UnitToolParts, "schemas"> {
@@ -41,6 +46,13 @@ export class LiveUnits implements ToolSource {
     return undefined;
   }
 
+  /** A unit with one tool is called by its own name too. The caller's own units go before those that others share. */
+  findOther({ principal: { id } }: Caller, name: string): Tool | undefined {
+    const own = namedSo(this.#owners.get(id)?.values() ?? [], name);
+    const [one, ...more] = own.length > 0 ? own : namedSo(this.#sharedWith(id), name);
+    return more.length === 0 ? one?.only : undefined;
+  }
+
   onChange(listener: ChangeListener): () => void {
     // Wrapped, so that the same function given twice is two listeners.
     const entry: ChangeListener = (ownerId) => listener(ownerId);
@@ -62,7 +74,8 @@ export class LiveUnits implements ToolSource {
     if (!before && !unit) return;
     const parts = given && { ...this.#options, schemas: given.schemas };
     const tools = (unit && parts && unit.version.tools.flatMap((read) => this.#toTool(parts, unit, read))) ?? [];
-    if (unit) units.set(name, { head: unit.head, tools });
+    const only = unit?.version.tools.length === 1 ? tools[0] : undefined;
+    if (unit) units.set(name, { head: unit.head, tools, only, otherName: toToolName(name) });
     else units.delete(name);
     if (units.size > 0) this.#owners.set(owner, units);
     else this.#owners.delete(owner);
@@ -73,9 +86,13 @@ export class LiveUnits implements ToolSource {
   /** The caller's own go before those that others share. */
   *#toolsFor({ id }: Principal): Generator<Tool, void, undefined> {
     for (const { tools } of this.#owners.get(id)?.values() ?? []) yield* tools;
+    for (const { tools } of this.#sharedWith(id)) yield* tools;
+  }
+
+  *#sharedWith(id: string): Generator<LiveTools, void, undefined> {
     for (const [owner, units] of this.#owners) {
       if (owner === id) continue;
-      for (const { head, tools } of units.values()) if (head.isShared) yield* tools;
+      for (const unit of units.values()) if (unit.head.isShared) yield unit;
     }
   }
 
@@ -88,6 +105,13 @@ export class LiveUnits implements ToolSource {
       return [];
     }
   }
+}
+
+/** Units of exactly that name, else those whose names callers would see so. */
+function namedSo(units: Iterable<LiveTools>, name: string): readonly LiveTools[] {
+  const found = [...units].filter(({ head, otherName }) => head.name === name || otherName === name);
+  const exact = found.filter(({ head }) => head.name === name);
+  return exact.length > 0 ? exact : found;
 }
 
 const UNLISTED = new WeakMap<Tool, Tool>();

@@ -1,3 +1,4 @@
+import type { EditProblem } from "./store/unit-store.ts";
 import type { UnitCounts } from "./unit-statistics.ts";
 import type { UnitHead, UnitSpec, UnitVersion, VersionHead } from "./unit.ts";
 import type { UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
@@ -24,10 +25,12 @@ export interface ShownVersion extends Pick<UnitVersion, "number" | "createdAt" |
 /** What is known of a unit beside what is stored. */
 export interface UnitFacts {
   readonly counts: UnitCounts;
-  readonly problem?: NonNullable<UnitInfo["schema_error"]>;
+  /** When counting began. */
+  readonly since: Date;
+  readonly problem?: EditProblem | undefined;
 }
 
-export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: ShownVersion, { counts, problem }: UnitFacts): UnitInfo {
+export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: ShownVersion, { counts, since, problem }: UnitFacts): UnitInfo {
   const { calls, errors, totalMs, lastCalledAt } = counts;
   return {
     name: head.name,
@@ -38,9 +41,14 @@ export function toInfo(head: UnitHead, { number, spec, tools, createdAt }: Shown
     isShared: head.isShared,
     createdAt,
     tools: tools.map(({ function: _function, annotations: _annotations, ...shown }) => shown),
-    stats: { calls, errors, averageMs: calls === 0 ? 0 : totalMs / calls, ...(lastCalledAt && { lastCalledAt }) },
-    ...(problem && { schema_error: problem }),
+    stats: { calls, errors, averageMs: calls === 0 ? 0 : totalMs / calls, ...(lastCalledAt && { lastCalledAt }), since },
+    ...(problem && { schema_error: toShownProblem(problem) }),
   };
+}
+
+/** A problem of no file in particular names none. */
+export function toShownProblem({ file, ...problem }: EditProblem): NonNullable<UnitInfo["schema_error"]> {
+  return { ...problem, ...(file !== "" && { file }) };
 }
 
 export function toDetail(head: UnitHead, version: UnitVersion, facts: UnitFacts): UnitDetail {

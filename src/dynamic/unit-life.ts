@@ -1,7 +1,8 @@
 import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
+import type { SpecChanges } from "./spec-changes.ts";
 import type { UnitSpec } from "./unit.ts";
-import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
+import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.ts";
 
 /** What an author gives. Without a name the unit is called as its first tool. */
 export interface GivenUnit {
@@ -13,9 +14,24 @@ export interface NamedUnit extends GivenUnit {
   readonly name: string;
 }
 
+/** A version that is as the newest one but for these changes. */
+export interface ChangedUnit {
+  readonly name: string;
+  readonly changes: SpecChanges;
+  /** Its packages are the newest that fit. If they are the ones that it has and nothing else changes, there is no new version. */
+  readonly resolvesAgain?: boolean;
+}
+
 export interface KeepOptions {
   /** Gives it to callers at once. If a test fails, rejects with `TOOL_TESTS_FAILED` and keeps nothing. Default: it is a draft. */
   readonly publish?: boolean;
+}
+
+export interface UnitListOptions {
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
+  /** Never more than a page takes. */
+  readonly limit?: number | undefined;
 }
 
 export interface TestOptions {
@@ -31,7 +47,8 @@ export interface TestOptions {
  * takes tools rejects with `FORBIDDEN` for callers without the right.
  */
 export interface UnitLife {
-  list(principal: Principal): Promise<readonly UnitInfo[]>;
+  /** One page, in the order of the names. Rejects with `ARGUMENTS_INVALID` for a cursor that no page gave. */
+  list(principal: Principal, options?: UnitListOptions): Promise<UnitPage>;
   /** Of the version that callers have, or of that one. */
   get(principal: Principal, name: string, number?: number): Promise<UnitDetail>;
   /**
@@ -39,8 +56,8 @@ export interface UnitLife {
    * reason, and with `TOOL_NAME_TAKEN`. Then nothing is kept.
    */
   add(principal: Principal, given: GivenUnit, signal: AbortSignal, options?: KeepOptions): Promise<UnitInfo>;
-  /** Keeps the code as the newest version, as `add`. Callers have the live one until it is published. */
-  update(principal: Principal, given: NamedUnit, signal: AbortSignal, options?: KeepOptions): Promise<UnitInfo>;
+  /** Keeps the whole unit, or the newest version with changes, as the newest version; as `add`. Callers have the live one until it is published. */
+  update(principal: Principal, given: NamedUnit | ChangedUnit, signal: AbortSignal, options?: KeepOptions): Promise<UnitInfo>;
   /** Runs the tests of the newest version, or of that one. */
   test(principal: Principal, name: string, signal: AbortSignal, options?: TestOptions): Promise<Tested>;
   /** Gives callers the newest version, or that one. Its tests run before, and one that fails rejects with `TOOL_TESTS_FAILED`. */

@@ -26,6 +26,8 @@ export const NO_CALLS: UnitCounts = { calls: 0, errors: 0, totalMs: 0, lastError
 
 /** How often units were called, and what went wrong last. */
 export class UnitStatistics {
+  /** Nothing that happened earlier is counted. */
+  readonly since = new Date();
   readonly #byUnit = new Map<string, UnitCounts>();
 
   of(unit: UnitId): UnitCounts {

@@ -1,9 +1,11 @@
+import { mapLimit } from "../async/map-limit.ts";
 import { OwnedWork } from "../async/owned-work.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import type { ToolSource } from "../catalog/tool-source.ts";
 import { BelljarError } from "../errors.ts";
 import { assertNetworkGranted } from "../sandbox/grants.ts";
 import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
+import { EditLook } from "./edit-look.ts";
 import { type Edits, FileEdits } from "./file-edits.ts";
 import { folderEdits } from "./folder-edits.ts";
 import { KnownUnits } from "./known-units.ts";
@@ -15,19 +17,26 @@ import type { PreparedPackages } from "./packages/prepared-packages.ts";
 import { UnitPackages } from "./packages/unit-packages.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
 import type { FolderOfTools } from "./store/folder-of-tools.ts";
-import { unitNameSchema } from "./store/stored-unit.ts";
+import { withChanges } from "./spec-changes.ts";
+import { isSameSpec } from "./store/manifest.ts";
 import type { UnitId, UnitStore } from "./store/unit-store.ts";
 import { type LeftTools, takeOver } from "./take-over.ts";
-import { newestOf, shownVersion, toDetail, toInfo, type UnitFacts } from "./unit-info.ts";
-import type { GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife } from "./unit-life.ts";
+import { newestOf, shownVersion, toDetail, toInfo, toShownProblem, type UnitFacts } from "./unit-info.ts";
+import type { ChangedUnit, GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife, UnitListOptions } from "./unit-life.ts";
+import { assertUnitLimit, fitUnits, parseUnitCursor, toUnitCursor, UNITS_PAGE_MAX } from "./unit-pages.ts";
+import { assertUnitName, nameTaken } from "./unit-name.ts";
 import { UnitStatistics } from "./unit-statistics.ts";
 import type { UnitHead, UnitSpec, UnitVersion, VersionHead } from "./unit.ts";
-import type { Tested, UnitDetail, UnitInfo } from "./wire/unit-schema.ts";
+import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.ts";
 
 /** Older ones are forgotten, but for the live one. */
 const VERSIONS_MAX = 20;
 /** Of one owner. */
 const UNITS_MAX = 2_000;
+/** Time to read an edit that nobody takes up. */
+const LOOK_MS = 30_000;
+/** How many versions are read together for a list. */
+const LISTED_TOGETHER = 32;
 
 export interface UserToolsOptions {
   readonly store: UnitStore;
@@ -50,6 +59,8 @@ export interface UserToolsOptions {
 /** What was read of a code. */
 type Told = Omit<UnitVersion, "number" | "createdAt">;
 
+type ReadUnit = GivenUnit & Pick<ChangedUnit, "resolvesAgain">;
+
 /** Units in a store, and what callers have of them. Nothing of a unit's code runs outside a sandbox. */
 export class UserTools implements UnitLife, AsyncDisposable {
   readonly #options: UserToolsOptions;
@@ -58,6 +69,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   readonly #packages: UnitPackages;
   readonly #units: KnownUnits;
   readonly #background = new OwnedWork();
+  readonly #look: EditLook;
   #edits: FileEdits | undefined;
 
   private constructor(options: UserToolsOptions) {
@@ -67,6 +79,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     this.#packages = new UnitPackages({ prepared, runner, store, heads: () => this.#units.heads(), report });
     const changed = (before: UnitHead | undefined): void => this.#packages.noteChange(before);
     this.#units = new KnownUnits({ store, live: this.#live, schemas, changed, report });
+    this.#look = new EditLook({ places: this.#places(), check: (unit, spec) => this.#check(unit, spec) });
   }
 
   /** Reads all live units. A change that another process makes afterwards is seen. If it rejects, all that it was given is closed. */
@@ -86,12 +99,16 @@ export class UserTools implements UnitLife, AsyncDisposable {
    * serves.
    */
   followEdits(): void {
-    const { edits, folder, left, report } = this.#options;
+    const { left, report } = this.#options;
     const never = new AbortController().signal;
     if (left) void this.#background.run(never, (signal) => takeOver({ left, life: this, report }, signal));
+    this.#edits ??= new FileEdits({ places: this.#places(), life: this, isKnown: (unit) => this.#units.get(unit) !== undefined, report });
+  }
+
+  #places(): readonly Edits[] {
+    const { edits, folder } = this.#options;
     const newestSpec = (name: string) => this.#newestSpec(name);
-    const places = [...(edits ? [edits] : []), ...(folder ? [folderEdits({ folder, owner: LOCAL.id, newestSpec })] : [])];
-    this.#edits ??= new FileEdits({ places, life: this, isKnown: (unit) => this.#units.get(unit) !== undefined, report });
+    return [...(edits ? [edits] : []), ...(folder ? [folderEdits({ folder, owner: LOCAL.id, newestSpec })] : [])];
   }
 
   async #newestSpec(name: string): Promise<UnitSpec | undefined> {
@@ -104,18 +121,32 @@ export class UserTools implements UnitLife, AsyncDisposable {
     return this.#live;
   }
 
-  async list(principal: Principal): Promise<readonly UnitInfo[]> {
-    const own = this.#units.of(principal).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    return own.flatMap((head) => {
-      const shown = this.#units.shown(head);
-      return shown ? [toInfo(head, shown, this.#factsOf(head))] : [];
-    });
+  async list(principal: Principal, { cursor, limit = UNITS_PAGE_MAX }: UnitListOptions = {}): Promise<UnitPage> {
+    assertUnitLimit(limit);
+    const after = cursor === undefined ? "" : parseUnitCursor(cursor);
+    const own = this.#units.of(principal).filter(({ name }) => name > after);
+    const heads = own.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, Math.min(limit, UNITS_PAGE_MAX));
+    this.#edits?.tryAgain();
+    const { id } = principal;
+    const problems = this.#edits ? this.#edits.problems(id) : await this.#look.problems(id, cursor === undefined);
+    const infos = await mapLimit(heads, LISTED_TOGETHER, (head) => this.#infoOf(head, problems.get(head.name)).catch(() => undefined));
+    const found = infos.filter((info) => info !== undefined);
+    const tools = fitUnits(found);
+    const last = tools.length < found.length ? tools.at(-1) : heads.at(-1);
+    const hasMore = heads.length < own.length || tools.length < found.length;
+    const unread = cursor === undefined ? [...problems].filter(([name]) => !this.#units.get({ owner: principal.id, name })) : [];
+    return {
+      tools,
+      ...(unread.length > 0 && { problems: unread.map(([name, problem]) => ({ name, ...toShownProblem(problem) })) }),
+      ...(hasMore && last && { nextCursor: toUnitCursor(last.name) }),
+    };
   }
 
   async get(principal: Principal, name: string, number?: number): Promise<UnitDetail> {
     const head = this.#units.find(principal, name);
     const version = await this.#units.version(head, number ?? shownVersion(head));
-    return toDetail(head, version, this.#factsOf(head));
+    this.#edits?.tryAgain();
+    return toDetail(head, version, this.#factsOf(head, await (this.#edits ?? this.#look).problemOf(head)));
   }
 
   add(principal: Principal, given: GivenUnit, signal: AbortSignal, options: KeepOptions = {}): Promise<UnitInfo> {
@@ -139,11 +170,27 @@ export class UserTools implements UnitLife, AsyncDisposable {
   }
 
   // eslint-disable-next-line max-params -- the contract's
-  async update(principal: Principal, given: NamedUnit, signal: AbortSignal, { publish = false }: KeepOptions = {}): Promise<UnitInfo> {
+  async update(
+    principal: Principal,
+    given: NamedUnit | ChangedUnit,
+    signal: AbortSignal,
+    { publish = false }: KeepOptions = {},
+  ): Promise<UnitInfo> {
     if (publish) assertMayPublish(principal);
     const head = this.#units.find(principal, given.name);
-    const keep = async () => this.#keep(principal, head, await this.#read(principal, given, signal), { publish, signal });
-    return this.#packages.during(keep);
+    if (!("changes" in given))
+      return this.#packages.during(async () =>
+        this.#keep(principal, head, await this.#read(principal, given, signal), { publish, signal }),
+      );
+    const { changes, name, resolvesAgain = false } = given;
+    const newest = await this.#units.version(head, newestOf(head)?.number ?? 0);
+    const spec = withChanges(newest.spec, changes);
+    return this.#packages.during(async () => {
+      const told = await this.#read(principal, { name, spec, resolvesAgain }, signal);
+      const isSame = resolvesAgain && told.lock?.key === newest.lock?.key && isSameSpec(spec, newest.spec);
+      if (isSame && (!publish || (head.live === newest.number && !head.isDisabled))) return this.#infoOf(head);
+      return this.#keep(principal, head, told, { publish, signal });
+    });
   }
 
   async test(principal: Principal, name: string, signal: AbortSignal, { number, isClosed = false }: TestOptions = {}): Promise<Tested> {
@@ -213,10 +260,10 @@ export class UserTools implements UnitLife, AsyncDisposable {
   }
 
   /** What callers may not publish is read all the same: it is a draft. */
-  async #read(principal: Principal, { name, spec }: GivenUnit, signal: AbortSignal): Promise<Told> {
+  async #read(principal: Principal, { name, spec, resolvesAgain }: ReadUnit, signal: AbortSignal): Promise<Told> {
     await assertNetworkGranted(spec.network ?? "none", principal);
     const named = { owner: principal.id, name: name ?? "tool", spec };
-    const lock = await this.#packages.lockFor(principal, named, signal);
+    const lock = await this.#packages.lockFor(principal, { ...named, resolvesAgain }, signal);
     const told = await this.#options.runner.read(principal, { ...named, lock }, signal);
     return { spec, tools: toReadTools(told, await this.#rulesFor(principal, name)), ...(lock && { lock }) };
   }
@@ -288,14 +335,23 @@ export class UserTools implements UnitLife, AsyncDisposable {
     if (other !== undefined) throw new BelljarError("TOOL_NAME_TAKEN", `"${other}" has a tool of the same name: rename one of the two`);
   }
 
-  async #infoOf(head: UnitHead): Promise<UnitInfo> {
+  async #infoOf(head: UnitHead, problem = this.#edits?.problemOf(head)): Promise<UnitInfo> {
     const shown = this.#units.shown(head) ?? (await this.#units.version(head, shownVersion(head)));
-    return toInfo(head, shown, this.#factsOf(head));
+    return toInfo(head, shown, this.#factsOf(head, problem));
   }
 
-  #factsOf(unit: UnitId): UnitFacts {
-    const problem = this.#edits?.problemOf(unit);
-    return { counts: this.#statistics.of(unit), ...(problem && { problem }) };
+  #factsOf(unit: UnitId, problem = this.#edits?.problemOf(unit)): UnitFacts {
+    return { counts: this.#statistics.of(unit), since: this.#statistics.since, problem };
+  }
+
+  /** Packages that would have to be installed first leave it unsaid. */
+  async #check({ owner, name }: UnitId, spec: UnitSpec): Promise<void> {
+    const principal: Principal = owner === LOCAL.id ? LOCAL : { id: owner, name: owner };
+    const signal = AbortSignal.timeout(LOOK_MS);
+    const named = { owner, name, spec };
+    const lock = await this.#packages.knownLock(principal, named, signal);
+    if (lock === "unknown") return;
+    toReadTools(await this.#options.runner.read(principal, { ...named, lock }, signal), await this.#rulesFor(principal, name));
   }
 }
 
@@ -311,19 +367,4 @@ function toHead({ number, createdAt, lock }: UnitVersion, isLive: boolean): Vers
     ...(isLive && { wasLive: true }),
     ...(lock && { packages: { wish: lock.wish, key: lock.key } }),
   };
-}
-
-/** Throws `ARGUMENTS_INVALID`. A person is asked about names, and finds them as folders. */
-function assertUnitName(name: string): void {
-  const parsed = unitNameSchema.safeParse(name);
-  if (parsed.success) return;
-  const [issue] = parsed.error.issues;
-  throw new BelljarError(
-    "ARGUMENTS_INVALID",
-    `The name ${JSON.stringify(name.slice(0, 100))} ${issue?.message ?? "cannot be"}: choose another one`,
-  );
-}
-
-function nameTaken(name: string, cause?: unknown): BelljarError {
-  return new BelljarError("TOOL_NAME_TAKEN", `You have a tool "${name}" already: update it, or choose another name`, { cause });
 }

@@ -1,5 +1,5 @@
 import type { UnitLife } from "../dynamic/unit-life.ts";
-import { testedSchema, unitDetailSchema, unitSchema, unitsSchema } from "../dynamic/wire/unit-schema.ts";
+import { testedSchema, unitDetailSchema, unitSchema, unitPageSchema } from "../dynamic/wire/unit-schema.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { askServer, type ServerAddress, type ServerRequest } from "./server-connection.ts";
 
@@ -9,8 +9,11 @@ export function createRemoteTools(address: ServerAddress): UnitLife {
   const at = (version: number | undefined): string => (version === undefined ? "" : `?version=${version}`);
   const unit = async (ask: ServerRequest) => parseAnswer(unitSchema, await askServer(address, ask));
   return {
-    async list() {
-      return parseAnswer(unitsSchema, await askServer(address, { method: "GET", path: "/v1/tools" })).tools;
+    async list(_principal, { cursor, limit } = {}) {
+      const query = new URLSearchParams();
+      if (cursor !== undefined) query.append("cursor", cursor);
+      if (limit !== undefined) query.append("limit", String(limit));
+      return parseAnswer(unitPageSchema, await askServer(address, { method: "GET", path: `/v1/tools?${query.toString()}` }));
     },
     async get(_principal, name, number) {
       return parseAnswer(unitDetailSchema, await askServer(address, { method: "GET", path: `${pathOf(name)}${at(number)}` }));
@@ -19,8 +22,13 @@ export function createRemoteTools(address: ServerAddress): UnitLife {
     add: (_principal, { name, spec }, signal, options) =>
       unit({ method: "POST", path: "/v1/tools", body: { ...spec, ...(name !== undefined && { name }), ...options }, signal }),
     // eslint-disable-next-line max-params -- the contract's
-    update: (_principal, { name, spec }, signal, options) =>
-      unit({ method: "PUT", path: pathOf(name), body: { ...spec, ...options }, signal }),
+    update: (_principal, given, signal, options) => {
+      const { name } = given;
+      if ("spec" in given) return unit({ method: "PUT", path: pathOf(name), body: { ...given.spec, ...options }, signal });
+      const { changes, resolvesAgain } = given;
+      const body = { ...changes, ...(resolvesAgain && { resolvesAgain }), ...options };
+      return unit({ method: "PATCH", path: pathOf(name), body, signal });
+    },
     // eslint-disable-next-line max-params -- the contract's
     async test(_principal, name, signal, { number } = {}) {
       return parseAnswer(testedSchema, await askServer(address, { method: "POST", path: `${pathOf(name)}/test${at(number)}`, signal }));

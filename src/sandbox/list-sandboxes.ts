@@ -1,3 +1,4 @@
+import { allPages } from "../async/all-pages.ts";
 import { mapLimit } from "../async/map-limit.ts";
 import { BelljarError } from "../errors.ts";
 import type { Journal } from "./journal.ts";
@@ -14,8 +15,6 @@ const LOOKS = 64;
 const LOOKS_MAX = 1_024;
 /** A page has at most so much, or one sandbox: clients take 16 MiB of an answer, and the labels of one sandbox may take four. */
 const PAGE_BYTES = 8 * 1024 * 1024;
-/** A server that always has another page would be asked for ever. */
-const PAGES_MAX = 10_000;
 
 export interface ListedHome {
   readonly journal: Journal;
@@ -42,19 +41,15 @@ export async function listSandboxes(home: ListedHome, principal: Principal, opti
 }
 
 /** All pages, one after the other. */
-export async function* listAll(
+export function listAll(
   sandboxes: Pick<Sandboxes, "list">,
   principal: Principal,
   filter: ListFilter,
 ): AsyncGenerator<SandboxInfo, void, undefined> {
-  let cursor: string | undefined;
-  for (let asked = 0; asked < PAGES_MAX; asked += 1) {
-    const page = await sandboxes.list(principal, { filter, cursor });
-    yield* page.sandboxes;
-    cursor = page.nextCursor;
-    if (cursor === undefined) return;
-  }
-  throw new BelljarError("RESULT_TOO_LARGE", `The list does not end after ${PAGES_MAX} pages: ask for fewer with a filter`);
+  return allPages(async (cursor) => {
+    const { sandboxes: items, nextCursor } = await sandboxes.list(principal, { filter, cursor });
+    return { items, nextCursor };
+  });
 }
 
 function parseLimit(limit: number): number {

@@ -2,6 +2,8 @@ import type { CommandSpec, OptionSpec } from "../command.ts";
 import { LIMIT_OPTIONS } from "../limit-options.ts";
 import { COMMAND_TIMEOUT, JSON_OPTION, NETWORK, NONE, ONE, SECRET_USE } from "./shared-options.ts";
 
+const DRAFT: OptionSpec = { type: "boolean", description: "Keep it without giving it to callers" };
+
 /** What a version of a tool has beside its code. */
 const VERSION = {
   network: NETWORK,
@@ -14,7 +16,7 @@ const VERSION = {
     description: "session: one sandbox for all calls of a client (default call: a fresh one each time)",
   },
   tests: { type: "string", value: "FILE", description: "JSON file with its tests: [{arguments, expect: {text?, structured?, error?}}]" },
-  draft: { type: "boolean", description: "Keep it without giving it to callers" },
+  draft: DRAFT,
   json: JSON_OPTION,
 } as const satisfies Record<string, OptionSpec>;
 
@@ -37,11 +39,22 @@ export const TOOL: readonly CommandSpec[] = [
   },
   {
     name: "tool update",
-    summary: "Make a file the newest version of a tool, and give it to callers",
-    usage: "NAME FILE",
-    positionals: { min: 2, max: 2 },
-    options: VERSION,
-    load: () => import("../commands/tool-add.ts"),
+    summary: "Give a tool a new version, and give it to callers",
+    usage: "NAME [FILE]",
+    positionals: { min: 1, max: 2 },
+    options: {
+      ...VERSION,
+      clear: {
+        type: "string",
+        multiple: true,
+        value: "WHAT",
+        description: "network, secrets, limits, timeout, reuse, tests, requirements or sdist: the new version has none; may be repeated",
+      },
+      deps: { type: "boolean", description: "Install the newest packages that fit its requirements" },
+    },
+    details:
+      "What is not given stays as in the newest version: the code without FILE, and all that the options say. If --deps finds the packages that it has, there is no new version; `tool rollback` brings the earlier packages back.",
+    load: () => import("../commands/tool-update.ts"),
   },
   {
     name: "tool list",
@@ -105,6 +118,34 @@ export const TOOL: readonly CommandSpec[] = [
     ...NAMED,
     summary: "Show how often a tool was called on the server, and what went wrong last",
     load: () => import("../commands/tool-logs.ts"),
+  },
+  {
+    name: "tool export",
+    summary: "Write tools into a folder that a person can read, and keep in git",
+    usage: "[NAME...]",
+    positionals: { min: 0, max: 1000 },
+    options: {
+      output: { type: "string", short: "o", value: "DIR", description: "Folder to write them into (default belljar-tools)" },
+      json: JSON_OPTION,
+    },
+    details:
+      "Each tool gets a folder with its code and tool.json, in the version that callers have, or else the newest. Earlier versions, whether it is shared and the values of secrets are not written. `tool import DIR` and `serve --tools DIR` read the folder.",
+    load: () => import("../commands/tool-export.ts"),
+  },
+  {
+    name: "tool import",
+    summary: "Add all tools of a folder, or of MCP Box's mcp-tool.json",
+    usage: "DIR|FILE",
+    positionals: ONE,
+    options: {
+      owner: { type: "string", value: "ID", description: "Whose tools they are: local (default), or token:NAME. On the home itself alone" },
+      update: { type: "boolean", description: "Give those that are there already a new version, unless they are the same" },
+      draft: DRAFT,
+      json: JSON_OPTION,
+    },
+    details:
+      "Each tool passes the life of one that is added: it is read in a sandbox, and its tests run. One that is refused is told with the reason, the others are imported, and the exit code is 1.",
+    load: () => import("../commands/tool-import.ts"),
   },
   {
     name: "tool remove",

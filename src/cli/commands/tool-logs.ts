@@ -11,7 +11,10 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   if (isSet(call, "json")) printJson(stdout, { stats, lastErrors });
   else {
     if (stack.config.url === undefined) printLine(stderr, "A server counts its own calls: ask it, with BELLJAR_URL");
-    printLine(stdout, `${stats.calls} calls, ${stats.errors} failed, ${Math.round(stats.averageMs)} ms on average`);
+    printLine(
+      stdout,
+      `${stats.calls} calls since ${stats.since.toISOString()}, ${stats.errors} failed, ${Math.round(stats.averageMs)} ms on average`,
+    );
     for (const { at, message } of lastErrors) printLine(stdout, `\n${at.toISOString()}\n${message}`);
   }
   return 0;

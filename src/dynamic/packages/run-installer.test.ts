@@ -45,7 +45,7 @@ it.each([
 ])("says that the template has no installer where it is %s", async (_what, open) => {
   await expect(install(open())).rejects.toMatchObject({
     code: "TOOL_DEPENDENCIES_FAILED",
-    message: expect.stringContaining("the template has no pip"),
+    message: expect.stringContaining("the template has no pip: install it on the host of Belljar (on Debian the package python3-pip)"),
   });
 });
 

@@ -15,6 +15,11 @@ export interface UnitPackagesOptions {
   readonly report: (problem: string) => void;
 }
 
+export interface WantedPackages extends NamedSpec {
+  /** What was installed for the same requirements before does not count. */
+  readonly resolvesAgain?: boolean | undefined;
+}
+
 /** Which packages units have, and which of those that are prepared no version needs any more. */
 export class UnitPackages {
   readonly #options: UnitPackagesOptions;
@@ -27,13 +32,20 @@ export class UnitPackages {
 
   /**
    * The packages of a version that is about to be kept; undefined if it names none. What another version of the owner has asked for is
-   * neither resolved nor installed again. Rejects as `PreparedPackages.resolve`, and with `TOOL_INVALID`.
+   * neither resolved nor installed again, unless the version resolves again. Rejects as `PreparedPackages.resolve`, and with `TOOL_INVALID`.
    */
-  async lockFor(principal: Principal, named: NamedSpec, signal: AbortSignal): Promise<PackageLock | undefined> {
+  async lockFor(principal: Principal, named: WantedPackages, signal: AbortSignal): Promise<PackageLock | undefined> {
     const wish = await this.#wishOf(principal, named, signal);
     if (!wish) return undefined;
     this.#isLoose = true;
-    return (await this.#findLock(principal, wish)) ?? this.#options.prepared.resolve(principal, wish, signal);
+    const known = named.resolvesAgain ? undefined : await this.#findLock(principal, wish, named.name);
+    return known ?? this.#options.prepared.resolve(principal, wish, signal);
+  }
+
+  /** The same without an install: "unknown" where the packages that it names would have to be resolved first. */
+  async knownLock(principal: Principal, named: NamedSpec, signal: AbortSignal): Promise<PackageLock | "unknown" | undefined> {
+    const wish = await this.#wishOf(principal, named, signal);
+    return wish && ((await this.#findLock(principal, wish, named.name)) ?? "unknown");
   }
 
   /** For work that adds or removes versions. Once none is under way, packages that no version names are removed. */
@@ -62,13 +74,19 @@ export class UnitPackages {
     return all.length === 0 ? undefined : toWish(installer, all, sdist);
   }
 
-  async #findLock({ id }: Principal, wish: PackageWish): Promise<PackageLock | undefined> {
-    const { prepared, store } = this.#options;
+  /** The unit's own packages go before those of others, of which the newest are taken. */
+  async #findLock({ id }: Principal, wish: PackageWish, unit: string): Promise<PackageLock | undefined> {
+    const { prepared, store, heads } = this.#options;
     const name = prepared.nameOf(wish);
-    for (const head of this.#options.heads()) {
-      const found = head.owner === id && head.versions.findLast(({ packages }) => packages?.wish === name);
-      const version = found && (await store.version(head.owner, head.name, found.number));
-      if (version && version.lock) return version.lock;
+    const found = [...heads()].flatMap((head) => {
+      const version = head.owner === id ? head.versions.findLast(({ packages }) => packages?.wish === name) : undefined;
+      return version ? [{ head, version }] : [];
+    });
+    const rank = (head: UnitHead): number => (head.name === unit ? 0 : 1);
+    const ranked = found.toSorted((a, b) => rank(a.head) - rank(b.head) || b.version.createdAt.getTime() - a.version.createdAt.getTime());
+    for (const { head, version } of ranked) {
+      const { lock } = (await store.version(id, head.name, version.number)) ?? {};
+      if (lock) return lock;
     }
     return undefined;
   }

@@ -1,6 +1,7 @@
 import type { CallLogLevel, Progress } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox } from "../../sandbox/sandbox.ts";
+import { codeError } from "../edit-problem.ts";
 import { askHarness, type Harnessed, type HarnessOptions } from "../harness/ask-harness.ts";
 import type { HarnessAnswer, ToldTool } from "../harness/harness-messages.ts";
 import { packagesFolder } from "../packages/package-places.ts";
@@ -71,7 +72,7 @@ export class UnitRunner implements AsyncDisposable {
     if (!installer || !mayNamePackages(installer, spec.code)) return [];
     const answer = await this.#ask(principal, unit, "requirements", signal);
     if (answer.type === "requirements") return answer.requirements;
-    throw answer.type === "refused" ? invalid(name, answer) : strange(answer);
+    throw answer.type === "refused" ? codeError(name, answer) : strange(answer);
   }
 
   /**
@@ -83,7 +84,7 @@ export class UnitRunner implements AsyncDisposable {
     if (spec.language === "shell") return readScript(name, spec);
     const answer = await this.#ask(principal, unit, "read", signal);
     if (answer.type === "tools") return answer.tools;
-    throw answer.type === "refused" ? invalid(name, answer) : strange(answer);
+    throw answer.type === "refused" ? codeError(name, answer) : strange(answer);
   }
 
   /** What the code does wrong is an answer. Rejects if it gives none. */
@@ -94,7 +95,7 @@ export class UnitRunner implements AsyncDisposable {
     const work = beginCall({ name, spec }, call, options, (sandbox) => ({ ...this.#placeIn(sandbox, lock), serving }));
     const { answer, printed } = await this.#options.sandboxes.use(principal, { owner, spec, lock, timeoutMs, signal, session, work });
     if (answer.type === "result" || answer.type === "error") return { answer, printed };
-    throw answer.type === "refused" ? invalid(name, answer) : strange(answer);
+    throw answer.type === "refused" ? codeError(name, answer) : strange(answer);
   }
 
   // eslint-disable-next-line max-params -- as `read`, and what it does
@@ -150,12 +151,8 @@ function beginCall(
 
 function readScript(name: string, { code }: UnitSpec): readonly ToldTool[] {
   const read = readShellTool(code, name);
-  if (read.kind === "refused") throw invalid(name, read);
+  if (read.kind === "refused") throw codeError(name, read);
   return read.tools;
-}
-
-function invalid(name: string, { line, message }: { readonly line?: number | null | undefined; readonly message: string }): BelljarError {
-  return new BelljarError("TOOL_INVALID", `${name}${line == null ? "" : `, line ${line}`}: ${message}`);
 }
 
 /** The code has spoken in the place of its harness. */

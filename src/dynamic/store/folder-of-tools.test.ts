@@ -42,7 +42,7 @@ describe("a folder of tools", () => {
     await mkdir(join(folder.root, "docs"));
     using tools = folder.open();
     expect(tools.names()).toEqual(["memo.create", "weather"]);
-    expect(await tools.read("weather")).toEqual({ kind: "changed", spec: { language: "python", code: "x = 1" } });
+    expect(await tools.read("weather")).toEqual({ kind: "changed", spec: { language: "python", code: "x = 1" }, file: "weather.py" });
     expect(await tools.read("memo.create")).toEqual({
       kind: "changed",
       spec: { language: "typescript", code: "export {}", timeoutMs: 5 },

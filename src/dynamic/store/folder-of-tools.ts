@@ -1,20 +1,10 @@
-import { lstatSync, readdirSync, realpathSync } from "node:fs";
-import { join, parse } from "node:path";
-import { BelljarError } from "../../errors.ts";
-import { fileError, nowIfPresent } from "../../files/file-error.ts";
-import { LANGUAGE_OF_END, toEdit } from "./manifest.ts";
-import { readUnitFile, readUnitFolder, UNIT_FILES } from "./read-unit-folder.ts";
-import { unitNameSchema } from "./stored-unit.ts";
+import { fileError } from "../../files/file-error.ts";
+import { UNIT_FILES } from "./read-unit-folder.ts";
 import { ToldLater } from "./told-later.ts";
-import type { EditProblem, UnitEdit } from "./unit-store.ts";
+import { type FolderUnit, isFolderName, listNames, nameOfFile, readUnit, toRealFolder } from "./units-in-folder.ts";
 import { watchTree } from "./watch-tree.ts";
 
 const TOLD_AFTER_MS = 40;
-const NAMES_MAX = 10_000;
-const ENDS: readonly string[] = [...LANGUAGE_OF_END.keys()];
-
-/** What a person's folder has under a name. */
-export type FolderUnit = Exclude<UnitEdit, { readonly kind: "removed" }>;
 
 /** A folder of tools that a person keeps, such as a checkout. Belljar reads it and never writes into it. Disposal ends the watch. */
 export interface FolderOfTools extends Disposable {
@@ -65,70 +55,8 @@ export function openFolderOfTools({ folder, report }: FolderOfToolsOptions): Fol
   };
 }
 
-function toRealFolder(folder: string): string {
-  try {
-    const root = realpathSync(folder);
-    if (lstatSync(root).isDirectory()) return root;
-  } catch (cause) {
-    throw fileError(folder, cause);
-  }
-  throw new BelljarError("FILE_IO", `${folder} is not a folder: name the folder that has the tools`);
-}
-
 /** The unit that a change is about: `weather.py`, `weather`, or `weather/tool.py`. */
 function nameOfChange([entry = "", file]: readonly string[]): string | undefined {
-  if (file !== undefined) return UNIT_FILES.includes(file) && isName(entry) ? entry : undefined;
-  return nameOfFile(entry) ?? (isName(entry) ? entry : undefined);
-}
-
-function nameOfFile(entry: string): string | undefined {
-  const { name, ext } = parse(entry);
-  return ENDS.includes(ext.slice(1)) && isName(name) ? name : undefined;
-}
-
-function isName(name: string): boolean {
-  return !name.startsWith(".") && unitNameSchema.safeParse(name).success;
-}
-
-function listNames(root: string, report: (problem: string) => void): readonly string[] {
-  const entries = nowIfPresent(root, () => readdirSync(root, { withFileTypes: true })) ?? [];
-  const names = entries.flatMap((entry) => (entry.isDirectory() ? folderName(root, entry.name) : (nameOfFile(entry.name) ?? [])));
-  const sorted = [...new Set(names)].toSorted();
-  if (sorted.length > NAMES_MAX)
-    report(`${root} has over ${NAMES_MAX} tools: those after ${JSON.stringify(sorted[NAMES_MAX - 1])} are left out`);
-  return sorted.slice(0, NAMES_MAX);
-}
-
-/** A folder is a unit's if it has one of the files. */
-function folderName(root: string, name: string): readonly string[] {
-  const has = (file: string): boolean => nowIfPresent(root, () => lstatSync(join(root, name, file))) !== undefined;
-  return isName(name) && UNIT_FILES.some(has) ? [name] : [];
-}
-
-async function readUnit(root: string, name: string): Promise<FolderUnit | undefined> {
-  if (!isName(name)) return undefined;
-  const { texts, problem } = await readTexts(root, name);
-  if (problem) return { kind: "invalid", problem };
-  if (texts.size === 0) return undefined;
-  const edit = toEdit(texts);
-  return edit.kind === "removed" ? undefined : edit;
-}
-
-interface FoundTexts {
-  readonly texts: ReadonlyMap<string, string>;
-  readonly problem?: EditProblem;
-}
-
-/** Files beside the folder of the same name count as in it, so that two of them are a problem that is told. */
-async function readTexts(root: string, name: string): Promise<FoundTexts> {
-  const { files, problem } = await readUnitFolder(join(root, name));
-  const texts = new Map(files.map((file) => [file.name, file.text]));
-  if (problem) return { texts, problem: { ...problem, file: `${name}/${problem.file}` } };
-  for (const end of ENDS) {
-    const file = `${name}.${end}`;
-    const found = await readUnitFile(join(root, file), file);
-    if (typeof found === "string") return { texts, problem: { file, message: found } };
-    if (found) texts.set(file, found.text);
-  }
-  return { texts };
+  if (file !== undefined) return UNIT_FILES.includes(file) && isFolderName(entry) ? entry : undefined;
+  return nameOfFile(entry) ?? (isFolderName(entry) ? entry : undefined);
 }

@@ -22,11 +22,16 @@ const MESSAGE_CHARACTERS_MAX = 500;
 /** The files of a unit, by name. */
 export type UnitTexts = ReadonlyMap<string, string>;
 
+/** The file that has the code. */
+export function codeFileOf({ language }: Pick<UnitSpec, "language">): string {
+  return `tool.${END_OF_LANGUAGE.get(language)}`;
+}
+
 /** The files that stand for the spec: code and manifest. */
 export function toTexts(spec: UnitSpec): UnitTexts {
   const { language, code, ...manifest } = spec;
   return new Map([
-    [`tool.${END_OF_LANGUAGE.get(language)}`, code],
+    [codeFileOf({ language }), code],
     // The schema gives its own order, whatever the order of the spec is.
     [MANIFEST, `${JSON.stringify(manifestSchema.parse(manifest), undefined, 2)}\n`],
   ]);

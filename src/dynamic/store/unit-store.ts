@@ -49,7 +49,8 @@ export interface EditableStore extends UnitStore {
 
 /** A change that a person made by hand. */
 export type UnitEdit =
-  | { readonly kind: "changed"; readonly spec: UnitSpec }
+  /** `file`: with the code, if it is not the one that a store writes. */
+  | { readonly kind: "changed"; readonly spec: UnitSpec; readonly file?: string }
   | { readonly kind: "invalid"; readonly problem: EditProblem }
   /** The folder or all its files are gone. Whoever accepts this removes the unit. */
   | { readonly kind: "removed" };

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import { CODE_BYTES_MAX } from "../../dynamic/store/stored-unit.ts";
 import { noUserTools, type UnitLife } from "../../dynamic/unit-life.ts";
+import { allUnits } from "../../dynamic/unit-pages.ts";
 import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { changes } from "../auth/access.ts";
@@ -75,7 +76,7 @@ function addTool(life: UnitLife, { caller, query: { mcp_tool_name: name, network
 
 /** With several functions only the unit's name removes it. */
 async function removeTool(life: UnitLife, caller: Principal, name: string): Promise<void> {
-  const units = await life.list(caller);
+  const { tools: units } = await allUnits(life, caller);
   const unit =
     units.find((one) => one.name === name) ?? units.find(({ tools: [tool, ...more] }) => tool?.name === name && more.length === 0);
   if (!unit) throw new BelljarError("TOOL_NOT_FOUND", `There is no tool "${name}"`);

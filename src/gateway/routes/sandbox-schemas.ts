@@ -25,15 +25,20 @@ export const nameParams = z.object({ name: z.string().regex(/^[A-Za-z0-9._-]{1,6
 const state = z.enum(SANDBOX_STATES);
 const many = <Schema extends z.ZodType>(schema: Schema) => z.union([z.array(schema).max(8), schema.transform((one) => [one])]);
 
-const page = z.looseObject({
-  state: many(state).optional(),
-  cursor: z.string().max(256).optional().describe("nextCursor of the page before"),
+/** Which page of a list, for every list that has pages. */
+export const pageFields = {
+  cursor: z.string().max(1_000).optional().describe("nextCursor of the page before"),
   limit: z
     .string()
     .regex(/^[1-9][0-9]{0,5}$/)
     .transform(Number)
-    .optional()
-    .describe("The most entries of the page. Default, and never more: the setting listMax"),
+    .optional(),
+};
+
+const page = z.looseObject({
+  state: many(state).optional(),
+  ...pageFields,
+  limit: pageFields.limit.describe("The most entries of the page. Default, and never more: the setting listMax"),
 });
 
 /** `?state=running&state=paused&metadata.key=value&cursor=C&limit=N`. */

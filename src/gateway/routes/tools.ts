@@ -1,8 +1,17 @@
 import * as z from "zod";
 import { noUserTools, type UnitLife } from "../../dynamic/unit-life.ts";
-import { givenUnitSchema, testedSchema, unitDetailSchema, unitSchema, unitsSchema } from "../../dynamic/wire/unit-schema.ts";
+import { UNITS_PAGE_MAX } from "../../dynamic/unit-pages.ts";
+import {
+  givenUnitSchema,
+  testedSchema,
+  unitChangesSchema,
+  unitDetailSchema,
+  unitSchema,
+  unitPageSchema,
+} from "../../dynamic/wire/unit-schema.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
+import { pageFields } from "./sandbox-schemas.ts";
 import { defineRoute } from "./route.ts";
 
 const READS = reads("toolset:tools");
@@ -13,7 +22,21 @@ const version = z.coerce.number().int().positive().optional();
 const versionParams = params.extend({ version: z.coerce.number().int().positive() });
 const path = "/v1/tools/:name";
 
+const listQuery = z.strictObject({
+  ...pageFields,
+  limit: pageFields.limit.describe(`The most tools of the page. Default, and never more: ${UNITS_PAGE_MAX}`),
+});
+
 const { name: _name, ...updateFields } = givenUnitSchema.shape;
+
+/** A switch changes no version, so it comes alone. */
+const patchBody = unitChangesSchema
+  .extend({ isDisabled: z.boolean().optional(), isShared: z.boolean().optional() })
+  .refine(({ publish, ...body }) => {
+    const isSwitch = body.isDisabled !== undefined || body.isShared !== undefined;
+    const { length } = Object.keys(body);
+    return isSwitch ? length === 1 && publish === undefined : length > 0;
+  }, "name what changes, or isDisabled alone, or isShared alone");
 
 /** The caller's own tools. What they give callers is for who may publish, whichever route asks for it. */
 export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonly Route[] {
@@ -22,9 +45,10 @@ export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonl
       method: "GET",
       path: "/v1/tools",
       access: READS,
-      summary: "The caller's own tools",
-      answers: { 200: unitsSchema },
-      handle: async ({ caller }) => ({ tools: await (await life()).list(caller) }),
+      summary: "One page of the caller's own tools, by name; `?limit=N&cursor=C`, C being `nextCursor` of the page before",
+      query: listQuery,
+      answers: { 200: unitPageSchema },
+      handle: async ({ caller, query }) => (await life()).list(caller, query),
     }),
     defineRoute({
       method: "POST",
@@ -46,11 +70,19 @@ export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonl
       answers: { 200: unitDetailSchema },
       handle: async ({ caller, params: { name }, query }) => (await life()).get(caller, name, query.version),
     }),
+    ...changingRoutes(life),
+    ...versionRoutes(life),
+  ];
+}
+
+function changingRoutes(life: () => Promise<UnitLife>): readonly Route[] {
+  return [
     defineRoute({
       method: "PUT",
       path,
       access: CHANGES,
-      summary: "Keeps code as the newest version of a tool. Callers have the one before until it is published",
+      summary:
+        "Keeps code as the newest version of a tool, which has nothing else of the one before. Callers have the one before until it is published",
       params,
       body: z.strictObject(updateFields),
       answers: { 200: unitSchema },
@@ -61,15 +93,21 @@ export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonl
       method: "PATCH",
       path,
       access: CHANGES,
-      summary: "Switches a tool on or off, and shares it with every caller or with nobody",
+      summary:
+        "Keeps the newest version of a tool with changes as its newest version: what is not given stays, and null clears it. Or switches a tool on or off (`isDisabled`), or shares it with every caller or with nobody (`isShared`); each of these alone",
       params,
-      body: z
-        .strictObject({ isDisabled: z.boolean().optional(), isShared: z.boolean().optional() })
-        .refine((body) => Object.keys(body).length === 1, "name one of isDisabled and isShared"),
+      body: patchBody,
       answers: { 200: unitSchema },
-      handle: async ({ caller, params: { name }, body: { isDisabled, isShared } }) => {
+      handle: async ({
+        caller,
+        params: { name },
+        body: { isDisabled, isShared, publish = false, resolvesAgain = false, ...changes },
+        signal,
+      }) => {
         const tools = await life();
-        return isShared === undefined ? tools.setDisabled(caller, name, isDisabled === true) : tools.share(caller, name, isShared);
+        if (isDisabled !== undefined) return tools.setDisabled(caller, name, isDisabled);
+        if (isShared !== undefined) return tools.share(caller, name, isShared);
+        return tools.update(caller, { name, changes, resolvesAgain }, signal, { publish });
       },
     }),
     defineRoute({
@@ -81,7 +119,6 @@ export function toolRoutes(life: () => Promise<UnitLife> = noUserTools): readonl
       answers: { 204: null },
       handle: async ({ caller, params: { name } }) => (await life()).remove(caller, name),
     }),
-    ...versionRoutes(life),
   ];
 }
 

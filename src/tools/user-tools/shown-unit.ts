@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { UnitInfo } from "../../dynamic/wire/unit-schema.ts";
+import { tellProblem } from "../../dynamic/edit-problem.ts";
+import type { UnitDetail, UnitInfo } from "../../dynamic/wire/unit-schema.ts";
 
 export const ShownUnit = z.object({
   name: z.string(),
@@ -31,6 +32,25 @@ export function toShownUnit({
     language,
     tools: shown,
     is_shared: isShared,
-    ...(schema_error && { problem: schema_error.message }),
+    ...(schema_error && { problem: tellProblem(schema_error) }),
   };
+}
+
+/** What a version has beside its code. */
+export const shownParts = {
+  network: z.string().describe("none, all, or the rules of what its calls reach"),
+  secrets: z.array(z.string()),
+  requirements: z.array(z.string()).describe("Beside those that the code names"),
+  tests: z.number().int(),
+};
+
+export function toShownParts(unit: UnitDetail): z.output<z.ZodObject<typeof shownParts>> {
+  const { secrets = {}, requirements = [], tests = [] } = unit;
+  const names = new Set(Object.values(secrets).map(({ secret }) => secret));
+  return { network: networkOf(unit), secrets: [...names], requirements: [...requirements], tests: tests.length };
+}
+
+/** In a person's words. */
+export function networkOf({ network = "none" }: UnitDetail): string {
+  return typeof network === "string" ? network : network.allow.map((rule) => JSON.stringify(rule)).join(", ");
 }

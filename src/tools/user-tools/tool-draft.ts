@@ -2,12 +2,18 @@ import * as z from "zod";
 import { defineDataTool, type Tool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
+import type { SpecChanges } from "../../dynamic/spec-changes.ts";
 import type { UnitLife } from "../../dynamic/unit-life.ts";
-import { ShownUnit, toShownUnit } from "./shown-unit.ts";
-import { specArguments, unitName } from "./unit-arguments.ts";
+import type { UnitSpec } from "../../dynamic/unit.ts";
+import { shownParts, ShownUnit, toShownParts, toShownUnit } from "./shown-unit.ts";
+import { specArguments, toSpec, unitName } from "./unit-arguments.ts";
 
 const Input = z.strictObject({
-  name: unitName.optional().describe("Default: the name of its first tool. One of yours gets a new version"),
+  name: unitName
+    .optional()
+    .describe(
+      "Default: the name of its first tool. One that is there gets a new version, which keeps what you do not give; [] and {} clear",
+    ),
   ...specArguments,
 });
 
@@ -23,14 +29,23 @@ export function createToolDraft(life: () => Promise<UnitLife>): Tool {
     toolset: "tools",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     input: Input,
-    output: ShownUnit,
-    async run({ principal, signal }, { name, ...spec }) {
+    output: ShownUnit.extend(shownParts),
+    async run({ principal, signal }, { name, ...given }) {
       const tools = await life();
+      const spec = toSpec(given);
       const isKnown = name !== undefined && (await isThere(tools, principal, name));
-      const unit = isKnown ? await tools.update(principal, { name, spec }, signal) : await tools.add(principal, { name, spec }, signal);
-      return dataResult(toShownUnit(unit));
+      const unit = isKnown
+        ? await tools.update(principal, { name, changes: toChanges(spec) }, signal)
+        : await tools.add(principal, { name, spec }, signal);
+      const drafted = await tools.get(principal, unit.name, unit.newest);
+      return dataResult({ ...toShownUnit(unit), ...toShownParts(drafted) });
     },
   });
+}
+
+/** Limits are changed one by one: of none at all, all are cleared. */
+function toChanges({ limits, ...spec }: UnitSpec): SpecChanges {
+  return { ...spec, ...(limits && { limits: Object.keys(limits).length > 0 ? limits : null }) };
 }
 
 async function isThere(tools: UnitLife, principal: Parameters<UnitLife["get"]>[0], name: string): Promise<boolean> {

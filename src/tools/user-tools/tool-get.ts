@@ -2,11 +2,12 @@ import * as z from "zod";
 import { defineDataTool, type Tool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import type { UnitLife } from "../../dynamic/unit-life.ts";
-import { ShownUnit, toShownUnit } from "./shown-unit.ts";
+import { shownParts, ShownUnit, toShownParts, toShownUnit } from "./shown-unit.ts";
 import { unitName } from "./unit-arguments.ts";
 
 const Output = ShownUnit.extend({
   code: z.string(),
+  ...shownParts,
   versions: z.array(z.object({ version: z.number().int(), created_at: z.string(), is_tested: z.boolean() })),
   calls: z.number().int(),
   errors: z.number().int(),
@@ -17,7 +18,7 @@ export function createToolGet(life: () => Promise<UnitLife>): Tool {
   return defineDataTool({
     name: "tool_get",
     title: "Show a tool",
-    description: "Shows a tool of your user's: its code, schemas, versions, how often it was called, and its last errors.",
+    description: "Shows a tool of your user's: its code, schemas, network, versions, how often it was called, and its last errors.",
     toolset: "tools",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({ name: unitName, version: z.number().int().min(1).optional().describe("Default: that callers have") }),
@@ -33,6 +34,7 @@ export function createToolGet(life: () => Promise<UnitLife>): Tool {
       return dataResult({
         ...toShownUnit(unit),
         code: unit.code,
+        ...toShownParts(unit),
         versions,
         calls,
         errors,

@@ -6,7 +6,7 @@ import type { UnitLife } from "../../dynamic/unit-life.ts";
 import type { UnitDetail } from "../../dynamic/wire/unit-schema.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Texts } from "../../text/texts.ts";
-import { ShownUnit, toShownUnit } from "./shown-unit.ts";
+import { networkOf, ShownUnit, toShownUnit } from "./shown-unit.ts";
 import { unitName } from "./unit-arguments.ts";
 
 /** Of the code, for a person. */
@@ -87,10 +87,6 @@ function changed(what: string, now: string, before: string | undefined): readonl
 
 function packagesOf({ requirements = [], sdist }: UnitDetail): string {
   return `${requirements.map((one) => JSON.stringify(one)).join(", ") || "none"}${sdist ? ", and their own code runs at the install" : ""}`;
-}
-
-function networkOf({ network = "none" }: UnitDetail): string {
-  return typeof network === "string" ? network : network.allow.map((rule) => JSON.stringify(rule)).join(", ");
 }
 
 function secretsOf({ secrets = {} }: UnitDetail): string {

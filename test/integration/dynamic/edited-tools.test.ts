@@ -51,8 +51,12 @@ it("leaves callers the version that they have where an edit is broken, and says 
   writeFileSync(join(folderOf("brittle"), "tool.js"), "export default {");
   await told;
   expect(textOf(await lab.call("brittle"))).toBe("whole");
-  const [unit] = (await lab.tools.list(LOCAL)).filter(({ name }) => name === "brittle");
-  expect(unit).toMatchObject({ state: "live", version: 1, schema_error: { message: expect.stringContaining("line 1") } });
+  const [unit] = (await lab.tools.list(LOCAL)).tools.filter(({ name }) => name === "brittle");
+  expect(unit).toMatchObject({
+    state: "live",
+    version: 1,
+    schema_error: { file: "tool.js", line: 1, message: expect.stringContaining("SyntaxError") },
+  });
   writeFileSync(join(folderOf("brittle"), "tool.js"), javascript("mended"));
   await answers("brittle", "mended");
   expect((await lab.tools.get(LOCAL, "brittle")).schema_error).toBeUndefined();

@@ -61,14 +61,14 @@ describe.skipIf(POSTGRES_MISSING !== "")(`users' tools in PostgreSQL${POSTGRES_M
     await lab.tools.add(LOCAL, { name: "draft", spec: { language: "shell", code: script("draft") } }, signal);
     await lab.add(script("off"), { name: "off", language: "shell" });
     await lab.tools.setDisabled(LOCAL, "off", true);
-    const before = await lab.tools.list(LOCAL);
+    const { tools: before } = await lab.tools.list(LOCAL);
     const lost = new Promise<void>((resolve) => lab.onProblem((problem) => problem.includes(" is lost ") && resolve()));
     await server.kill();
     try {
       await lost;
       expect(lab.names()).toEqual(["live"]);
       expect(textOf(await lab.call("live"))).toBe("live");
-      expect(await lab.tools.list(LOCAL)).toMatchObject(before.map(({ name, state, tools }) => ({ name, state, tools })));
+      expect((await lab.tools.list(LOCAL)).tools).toMatchObject(before.map(({ name, state, tools }) => ({ name, state, tools })));
       expect(await lab.tools.get(LOCAL, "live")).toMatchObject({ code: script("live") });
       await expect(lab.tools.get(LOCAL, "draft")).rejects.toMatchObject(AWAY);
       await expect(lab.add(script("new"), { name: "new", language: "shell" })).rejects.toMatchObject(AWAY);
@@ -159,7 +159,7 @@ describe.skipIf(POSTGRES_MISSING !== "")(`users' tools in PostgreSQL${POSTGRES_M
         expect.stringMatching(/"nothing" of MCP Box is not taken over: it has no code/),
         expect.stringMatching(/"packages" of MCP Box is not taken over/),
       ]);
-      expect((await lab.tools.list(LOCAL)).map(({ name, state }) => [name, state])).toEqual([
+      expect((await lab.tools.list(LOCAL)).tools.map(({ name, state }) => [name, state])).toEqual([
         ["hello", "live"],
         ["memo.create", "live"],
         ["unnamed", "live"],
@@ -182,6 +182,6 @@ describe.skipIf(POSTGRES_MISSING !== "")(`users' tools in PostgreSQL${POSTGRES_M
     const taken = until(lab, () => lab.names().includes("later"));
     lab.tools.followEdits();
     await taken;
-    expect((await lab.tools.list(LOCAL)).map(({ name }) => name)).toEqual(["later", "memo.create", "unnamed"]);
+    expect((await lab.tools.list(LOCAL)).tools.map(({ name }) => name)).toEqual(["later", "memo.create", "unnamed"]);
   });
 });

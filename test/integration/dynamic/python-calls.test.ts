@@ -1,6 +1,20 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { callBody, textOf } from "../../support/python-tools.ts";
-import { callCode } from "../../support/tool-harness.ts";
+import { askHarness, callCode } from "../../support/tool-harness.ts";
+
+it("shows the author's own lines in the author's own tracebacks, whatever files the working folder has", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "bj-shadow-"));
+  writeFileSync(join(folder, "weather.py"), "# not\n# this\n# file\n# here\n# at all\n");
+  const code =
+    "import traceback\n@mcp.tool\ndef shadowed():\n    try: return 1 / 0\n    except ArithmeticError: return traceback.format_exc()\n";
+  const request = { do: "call", language: "python", code, function: "shadowed", arguments: {} };
+  const { last } = await askHarness(request, { cwd: folder });
+  rmSync(folder, { recursive: true });
+  expect(last).toMatchObject({ content: [{ text: expect.stringContaining("    try: return 1 / 0\n") }] });
+});
 
 describe("an error", () => {
   const CODE = `import json

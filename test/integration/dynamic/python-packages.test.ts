@@ -82,6 +82,21 @@ it("brings a version its own packages again, also when they were lost and the in
   expect(textOf(await lab.call("rolled"))).toBe("tiny 1.0");
 });
 
+it("resolves the packages of a tool again when that is asked, and never takes them back by itself", async () => {
+  index.offer(...makeWheel("fresh", "1.0", "said = 'fresh 1.0'\n"));
+  await lab.add(code("fresh_one", "fresh", "fresh"));
+  await lab.add(code("fresh_two", "fresh", "fresh"));
+  const again = () => lab.tools.update(LOCAL, { name: "fresh_two", changes: {}, resolvesAgain: true }, signal, { publish: true });
+  expect(await again(), "there are no newer ones").toMatchObject({ version: 1, newest: 1 });
+  index.offer(...makeWheel("fresh", "1.1", "said = 'fresh 1.1'\n"));
+  expect(await again()).toMatchObject({ version: 2, newest: 2, state: "live" });
+  expect([textOf(await lab.call("fresh_one")), textOf(await lab.call("fresh_two"))]).toEqual(["fresh 1.0", "fresh 1.1"]);
+  await lab.tools.update(LOCAL, { name: "fresh_two", changes: { timeoutMs: 9_000 } }, signal, { publish: true });
+  expect(textOf(await lab.call("fresh_two")), "a change of something else").toBe("fresh 1.1");
+  await lab.tools.rollback(LOCAL, "fresh_two", 1);
+  expect(textOf(await lab.call("fresh_two"))).toBe("fresh 1.0");
+});
+
 it("refuses a package of the lock that has become another one", async () => {
   await lab.add(code("swapped", "tiny==2.0"));
   for (const { id } of await prepared()) await lab.sandboxes.hiddenSnapshots.remove(id);

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { BelljarError } from "../../../src/errors.ts";
+import type { SpecChanges } from "../../../src/dynamic/spec-changes.ts";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { listed } from "../../support/listed.ts";
 import { openToolsLab, textOf, type ToolsLab } from "../../support/tools-lab.ts";
@@ -47,6 +48,79 @@ it("gives callers another version when it is published, and the earlier one agai
   expect(await lab.tools.rollback(LOCAL, "versions", 1)).toMatchObject({ version: 1, newest: 2 });
   expect(textOf(await lab.call("versions"))).toBe("one you");
   await expect(lab.tools.rollback(LOCAL, "versions", 3)).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+});
+
+it("keeps what a change does not name, and clears what it says", async () => {
+  const tests = [{ arguments: {}, expect: { text: "one you" } }];
+  const spec = {
+    language: "javascript",
+    code: javascript("one"),
+    tests,
+    limits: { pids: 32, openFiles: 256 },
+    timeoutMs: 9_000,
+  } as const;
+  await lab.tools.add(LOCAL, { name: "changing", spec }, signal, { publish: true });
+  const change = (changes: SpecChanges) => lab.tools.update(LOCAL, { name: "changing", changes }, signal, { publish: true });
+  await expect(change({ code: javascript("two") }), "its tests are kept").rejects.toMatchObject({ code: "TOOL_TESTS_FAILED" });
+  expect(await change({ tests: null, limits: { pids: 48 }, code: javascript("two") })).toMatchObject({ version: 2, state: "live" });
+  const { tests: none, limits, timeoutMs, code } = await lab.tools.get(LOCAL, "changing");
+  expect({ none, limits, timeoutMs, code }).toEqual({
+    none: undefined,
+    limits: { pids: 48, openFiles: 256 },
+    timeoutMs: 9_000,
+    code: javascript("two"),
+  });
+});
+
+it("shows an agent what its draft has, and keeps what the next draft does not give", async () => {
+  const tests = [{ arguments: {}, expect: { text: "one you" } }];
+  const code = javascript("one");
+  const given = {
+    name: "drafted",
+    language: "javascript",
+    code,
+    tests,
+    network: { allow: ["npm"] },
+    limits: { open_files: 256 },
+    timeout_ms: 5_000,
+  };
+  const parts = { network: '"npm"', secrets: [], requirements: [], tests: 1 };
+  expect((await lab.call("tool_draft", given)).structured).toMatchObject({ newest: 1, ...parts });
+  const next = { name: "drafted", language: "javascript", code: javascript("two") };
+  expect((await lab.call("tool_draft", next)).structured).toMatchObject({ newest: 2, ...parts });
+  expect(await lab.tools.get(LOCAL, "drafted", 2)).toMatchObject({ limits: { openFiles: 256 }, timeoutMs: 5_000, tests });
+  const cleared = { ...next, tests: [], network: "none", limits: {} };
+  expect((await lab.call("tool_draft", cleared)).structured).toMatchObject({ newest: 3, network: "none", tests: 0 });
+  expect((await lab.tools.get(LOCAL, "drafted", 3)).limits).toBeUndefined();
+  expect((await lab.call("tool_get", { name: "drafted", version: 2 })).structured).toMatchObject(parts);
+});
+
+it("calls the only tool of a unit by the unit's name too, unless a tool has that name", async () => {
+  const named = (tool: string, more = "") => `export const ${tool} = defineTool({ description: "", run: () => "${tool}" });\n${more}`;
+  const add = (name: string, code: string) => lab.add(code, { name, language: "javascript" });
+  await add("alias.one", named("first_alias"));
+  expect([textOf(await lab.call("alias.one")), textOf(await lab.call("alias_one"))]).toEqual(["first_alias", "first_alias"]);
+  expect(lab.names().filter((name) => name.includes("alias"))).toEqual(["first_alias"]);
+  await add("alias.two", named("second_alias", named("third_alias")));
+  await expect(lab.call("alias.two"), "it has two").rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await add("alias other", named("fourth_alias"));
+  await add("other unit", named("alias_one"));
+  expect(textOf(await lab.call("alias_one")), "a tool has the name").toBe("alias_one");
+  await lab.tools.remove(LOCAL, "other unit");
+  await add("alias_one", named("fifth_alias"));
+  expect(textOf(await lab.call("alias_one")), "a unit is named exactly so").toBe("fifth_alias");
+  await expect(lab.call("alias.one", {}, { principal: OTHER })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await lab.tools.share(LOCAL, "alias.one", true);
+  expect(textOf(await lab.call("alias.one", {}, { principal: OTHER }))).toBe("first_alias");
+  const third: Principal = { id: "third", name: "third" };
+  await lab.tools.add(third, { name: "alias.one", spec: { language: "javascript", code: named("sixth_alias") } }, signal, {
+    publish: true,
+  });
+  await lab.tools.share(third, "alias.one", true);
+  await expect(lab.call("alias.one", {}, { principal: OTHER }), "two owners share one").rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  expect(textOf(await lab.call("alias.one", {}, { principal: third }))).toBe("sixth_alias");
+  await lab.tools.remove(third, "alias.one");
+  for (const name of ["alias.one", "alias.two", "alias other", "alias_one"]) await lab.tools.remove(LOCAL, name);
 });
 
 it("keeps what fails its tests from callers, and says what it answered", async () => {
@@ -205,7 +279,7 @@ it("lets the maker of a draft throw it away, without the right to publish", asyn
   const drafter: Principal = { id: "thrower", name: "thrower", grants: {} };
   await lab.tools.add(drafter, { name: "thrown", spec: { language: "shell", code: script("x") } }, signal);
   await lab.tools.remove(drafter, "thrown");
-  expect(await lab.tools.list(drafter)).toEqual([]);
+  expect(await lab.tools.list(drafter)).toEqual({ tools: [] });
 });
 
 it("has the newer one of two units of a name, of which one was removed by another process", async () => {
@@ -231,6 +305,18 @@ it("lets the tests of who may not publish reach nothing", async () => {
   // These sandboxes have no way out: a network that is asked for is refused.
   const publisher: Principal = { ...drafter, grants: { publishesTools: true } };
   await expect(lab.tools.test(publisher, "reaching", signal)).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+});
+
+it("lists units page by page, in the order of their names, whatever is removed meanwhile", async () => {
+  const lister: Principal = { id: "lister", name: "lister" };
+  const names = ["b", "a.1", "é", "a"];
+  for (const name of names) await lab.tools.add(lister, { name, spec: { language: "shell", code: script(name) } }, signal);
+  const first = await lab.tools.list(lister, { limit: 2 });
+  expect(first.tools.map(({ name }) => name)).toEqual(["a", "a.1"]);
+  await lab.tools.remove(lister, "a.1");
+  const second = await lab.tools.list(lister, { cursor: first.nextCursor, limit: 2 });
+  expect([second.tools.map(({ name }) => name), second.nextCursor]).toEqual([["b", "é"], undefined]);
+  await expect(lab.tools.list(lister, { cursor: "???" })).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
 });
 
 it("ends the calls that run when it is closed, before their sandboxes go", async () => {

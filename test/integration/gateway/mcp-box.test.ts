@@ -47,7 +47,9 @@ it("adds a tool that a connected client is told of and calls, and removes it aga
     description: "Says something",
     inputSchema: { properties: { whom: { type: "string", description: "To whom" } } },
   });
-  expect(shownText(await client.callTool({ name: "memo_create", arguments: { whom: "Ada" } }))).toBe("create Ada");
+  for (const name of ["memo_create", "memo.create"])
+    expect(shownText(await client.callTool({ name, arguments: { whom: "Ada" } }))).toBe("create Ada");
+  expect(shownText(await client.callTool({ name: "greet.first", arguments: {} }))).toBe("greet_first you");
   expect(await askBox(server.admin, "remove_mcp_tool", "memo.create")).toEqual(DONE);
   expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain("memo_create");
   await client.close();

@@ -4,7 +4,7 @@ import builtins
 import sys
 
 from _belljar import standins
-from _belljar.errors import cut, last_line, safe
+from _belljar.errors import cut, last_line, safe, source_lines
 from _belljar.registry import REGISTERED, FastMCP
 
 MODULE = "__tool__"
@@ -27,6 +27,44 @@ class Source:
 
     def get_source(self, _name):
         return self.code
+
+
+class Lines:
+    """Gives `linecache` the author's lines when it is imported, and costs nobody else its import.
+
+    It would look for a file of that name in the working folder first. Lines without a time are not looked for.
+    """
+
+    def __init__(self, file, code):
+        self.file = file
+        self.code = code
+
+    def install(self):
+        if "linecache" in sys.modules:
+            self.fill(sys.modules["linecache"])
+        else:
+            sys.meta_path.insert(0, self)
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "linecache":
+            return None
+        sys.meta_path.remove(self)
+        specs = (finder.find_spec(name, path, target) for finder in sys.meta_path)
+        spec = next((each for each in specs if each is not None), None)
+        if spec is not None:
+            self.loader, spec.loader = spec.loader, self
+        return spec
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        self.loader.exec_module(module)
+        self.fill(module)
+
+    def fill(self, module):
+        lines = [line + "\n" for line in source_lines(self.code)]
+        module.cache[self.file] = (len(self.code), None, lines, self.file)
 
 
 def file_name(name):
@@ -59,6 +97,7 @@ def make_module(file, code):
     module.mcp = FastMCP()
     sys.modules[MODULE] = sys.modules["__main__"] = module
     sys.argv = [file]
+    Lines(file, code).install()
     standins.install()
     return module
 

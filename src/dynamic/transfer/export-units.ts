@@ -1,0 +1,37 @@
+import { lstat, mkdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { BelljarError } from "../../errors.ts";
+import { fileError, ifPresent } from "../../files/file-error.ts";
+import { replaceFile } from "../../files/replace-file.ts";
+import { toTexts } from "../store/manifest.ts";
+import { UNIT_FILES } from "../store/read-unit-folder.ts";
+import { isFolderName } from "../store/units-in-folder.ts";
+import type { UnitSpec } from "../unit.ts";
+
+/** In bytes: what file systems take for a name. */
+const FOLDER_NAME_MAX = 255;
+
+/**
+ * Writes the unit into its own folder below, as the store of files has it: the code and `tool.json`. Files of the same unit that are there
+ * are replaced, and no link is followed. Resolves with the folder. Rejects with `ARGUMENTS_INVALID` for a name that no folder can have, and
+ * with `FILE_IO` and `DISK_FULL`.
+ */
+export async function exportUnit(folder: string, name: string, spec: UnitSpec): Promise<string> {
+  if (!isFolderName(name) || Buffer.byteLength(name) > FOLDER_NAME_MAX)
+    throw new BelljarError("ARGUMENTS_INVALID", `${JSON.stringify(name)} is no name of a folder: add the tool under another name`);
+  const own = join(folder, name);
+  try {
+    await mkdir(own, { recursive: true });
+    if (!(await lstat(own)).isDirectory()) throw new BelljarError("FILE_IO", `${own} is a link: remove it, or choose another folder`);
+    await writeTexts(own, toTexts(spec));
+    return own;
+  } catch (cause) {
+    throw fileError(own, cause);
+  }
+}
+
+/** The code of another language is no code of it any more. */
+async function writeTexts(own: string, texts: ReadonlyMap<string, string>): Promise<void> {
+  for (const [file, text] of texts) await replaceFile(join(own, file), text, { mode: 0o644 });
+  for (const file of UNIT_FILES) if (!texts.has(file)) await ifPresent(join(own, file), unlink(join(own, file)));
+}

@@ -1,0 +1,46 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { CliHome } from "../support/belljar-cli.ts";
+import { openCliHome } from "../support/belljar-cli.ts";
+
+const script = (answer: string): string => `# ---\n# { "description": "Says it" }\n# ---\necho ${answer}\n`;
+
+async function serve(cli: CliHome) {
+  const server = cli.start(["serve", "--port", "0"]);
+  const [, url = ""] = await server.says(/(http:\/\/\S+)\/mcp\b/);
+  return { env: { BELLJAR_URL: url }, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+/** The same commands on the home and through a server. */
+async function exercise(cli: CliHome, env: Readonly<Record<string, string>> = {}): Promise<void> {
+  const run = async (...argv: string[]) => cli.run(["tool", ...argv], { env });
+  const shown = async () => JSON.parse((await run("get", "says", "--json")).stdout) as Record<string, unknown>;
+  writeFileSync(join(cli.folder, "says.sh"), script("one"));
+  writeFileSync(join(cli.folder, "two.sh"), script("two"));
+  writeFileSync(join(cli.folder, "tests.json"), JSON.stringify([{ arguments: {}, expect: { text: "one" } }]));
+  expect(await run("add", "says.sh", "--tests", "tests.json", "--pids", "32", "--timeout", "9s")).toMatchObject({ code: 0 });
+  expect(await run("update", "says", "two.sh")).toMatchObject({ code: 1, stderr: expect.stringContaining("TOOL_TESTS_FAILED") });
+  expect(await run("update", "says", "two.sh", "--clear", "tests", "--clear", "timeout", "--memory", "256m")).toMatchObject({ code: 0 });
+  const second = await shown();
+  expect(second).toMatchObject({ version: 2, code: script("two"), limits: { pids: 32, memoryBytes: 2 ** 28 } });
+  expect([second["tests"], second["timeoutMs"]]).toEqual([undefined, undefined]);
+  expect(await run("update", "says", "--reuse", "session", "--clear", "limits")).toMatchObject({ code: 0 });
+  expect(await shown()).toMatchObject({ version: 3, code: script("two"), reuse: "session" });
+  expect((await shown())["limits"]).toBeUndefined();
+  expect(await run("update", "says", "--deps")).toMatchObject({ code: 0 });
+  expect(await shown()).toMatchObject({ version: 3, newest: 3 });
+  for (const refused of [[], ["--clear", "code"], ["--clear", "network", "--network", "none"]])
+    expect((await run("update", "says", ...refused)).code).toBe(2);
+}
+
+it("changes a tool of the home, and keeps what is not named", async () => {
+  await using cli = await openCliHome();
+  await exercise(cli);
+});
+
+it("changes a tool through a server, and keeps what is not named", async () => {
+  await using cli = await openCliHome();
+  await using server = await serve(cli);
+  await exercise(cli, server.env);
+});
