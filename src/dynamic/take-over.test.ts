@@ -16,9 +16,9 @@ async function takenWith(add: UnitLife["add"], { tool = TOOL, signal = new Abort
 
 const failing = (cause: unknown) => () => Promise.reject(cause as Error);
 
-it("notes what was refused, and leaves for later what may succeed then", async () => {
+it("notes what cannot be added any more, and leaves for later what may succeed then", async () => {
   const outcomes = [
-    ["TOOL_INVALID", "TOOL_INVALID"],
+    ["TOOL_INVALID", undefined],
     ["TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN"],
     ["TOOL_DEPENDENCIES_FAILED", undefined],
     ["TOOL_STORE_UNAVAILABLE", undefined],

@@ -31,7 +31,7 @@ export interface TakeOverOptions {
 
 /**
  * Adds the tools that MCP Box has left, as the local user's, live. Each is read in a sandbox as any other; one that is refused is reported
- * by its name, and nothing of it is stored. Never rejects.
+ * by its name, nothing of it is stored, and another start tries it again. Never rejects.
  */
 export async function takeOver({ left, life, report }: TakeOverOptions, signal: AbortSignal): Promise<void> {
   const take = async (tool: LeftTool): Promise<string | undefined> => {
@@ -42,7 +42,8 @@ export async function takeOver({ left, life, report }: TakeOverOptions, signal: 
       if (signal.aborted) return undefined;
       const message = cause instanceof Error ? cause.message : String(cause);
       report(`The tool ${JSON.stringify(tool.name ?? tool.source)} of MCP Box is not taken over: ${message}`);
-      return isFinal(cause) ? cause.code : undefined;
+      // Any other reason may lie here: a busy machine, an index that is not reached, a template.
+      return cause instanceof BelljarError && cause.code === "TOOL_NAME_TAKEN" ? cause.code : undefined;
     }
   };
   try {
@@ -56,9 +57,4 @@ async function add(life: TakeOverOptions["life"], { name, code }: LeftTool, sign
   if (code === undefined) throw new BelljarError("TOOL_INVALID", "it has no code, or too much");
   using limit = limitTime(signal, TOOL_MS);
   await life.add(LOCAL, { name, spec: { language: "python", code } }, limit.signal, { publish: true });
-}
-
-/** An index of packages may be reached again. */
-function isFinal(cause: unknown): cause is BelljarError {
-  return cause instanceof BelljarError && !cause.retryable && cause.code !== "TOOL_DEPENDENCIES_FAILED";
 }
