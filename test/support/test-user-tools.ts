@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { PreparedPackages } from "../../src/dynamic/packages/prepared-packages.ts";
 import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
+import type { OwnerGrants } from "../../src/dynamic/run/owner-rights.ts";
 import { ToolSandboxes } from "../../src/dynamic/run/tool-sandboxes.ts";
 import { UnitRunner } from "../../src/dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../src/dynamic/store/files-store.ts";
@@ -19,7 +20,13 @@ export interface TestUserToolsOptions {
   readonly report?: (problem: string) => void;
   /** A folder of tools. */
   readonly folder?: string;
+  /** What owners may have. Default: all of them everything. */
+  readonly owners?: OwnerGrants;
+  /** How often they are looked at while their code runs. Default: every few seconds. */
+  readonly lookMs?: number;
 }
+
+const EVERYTHING: OwnerGrants = { of: async () => [{}] };
 
 /** The users' tools of a home, in files. `read_file` is the one built-in name. */
 export function openTestUserTools({
@@ -28,15 +35,18 @@ export function openTestUserTools({
   folder,
   packages: settings,
   report = () => undefined,
+  owners = EVERYTHING,
+  lookMs,
 }: TestUserToolsOptions): Promise<UserTools> {
   const store = openFilesStore({ folder: join(path, "tools"), report });
   const packages = new PreparedPackages({ sandboxes, ...settings });
+  const used = new ToolSandboxes({ sandboxes, limits: LIMITS, packages, owners, ...(lookMs !== undefined && { lookMs }) });
   return UserTools.open({
     store,
     edits: store,
     ...(folder !== undefined && { folder: openFolderOfTools({ folder, report }) }),
     packages,
-    runner: new UnitRunner({ sandboxes: new ToolSandboxes({ sandboxes, limits: LIMITS, packages }), timeoutMs: 20_000 }),
+    runner: new UnitRunner({ sandboxes: used, timeoutMs: 20_000 }),
     schemas: () => openJsonSchemas(),
     isBuiltin: (name) => name === "read_file",
     listMax: 40,
