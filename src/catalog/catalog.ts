@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { BelljarError } from "../errors.ts";
 import type { Principal, RefusalWatch, Sandbox } from "../sandbox/sandbox.ts";
-import type { Audit } from "../audit/audit.ts";
+import type { Audit, AuditedCall } from "../audit/audit.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Caller, ChangeListener } from "./caller.ts";
 import type { CallerSandboxesOptions, DefaultChoice, Surroundings } from "./caller-sandboxes.ts";
 import { CallerSandboxes } from "./caller-sandboxes.ts";
 import { CallCheckpoints } from "./call-checkpoints.ts";
-import type { CallLogLevel, Progress, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
+import type { CallLogLevel, Progress, RunCode, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
 import { askThrough } from "./question.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { createKeptResults } from "./kept-results.ts";
@@ -112,6 +112,7 @@ interface Trail {
   /** What the model must know first. A nested call leaves it to the outer call, whose result is the one that is shown. */
   readonly notices: string[];
   sandbox?: Sandbox;
+  code?: RunCode;
   /** What the sandbox's network refuses during the call. Absent if the call runs no programs. */
   refusals?: RefusalWatch;
 }
@@ -163,6 +164,7 @@ class Door {
       resultBytes: this.#passedOn.has(outcome.result) ? 0 : resultBytes(shown),
       durationMs: performance.now() - startedAt,
       ...(trail.sandbox && { sandbox: trail.sandbox.id }),
+      ...(trail.code && toAudited(trail.code)),
     };
     this.#options.audit?.record(audited);
     await this.#options.audit?.written();
@@ -226,6 +228,7 @@ class Door {
       tools: this.#finder(principal),
       ask: (question) => askThrough(call.client, question, call.signal),
       call: (name, args) => this.#callInside(principal, name, args, call),
+      runs: (code) => void (call.trail.code = code),
     };
   }
 
@@ -263,6 +266,10 @@ class Door {
     const internal = new BelljarError("INTERNAL", message, { cause: error });
     return { result: errorResult(internal), code: internal.code, error: internal };
   }
+}
+
+function toAudited({ sandbox, ...code }: RunCode): Pick<AuditedCall, "code" | "sandbox"> {
+  return { code, ...(sandbox !== undefined && { sandbox }) };
 }
 
 /** Undefined if it cannot be watched, as while it is stopped: the call itself says why. */

@@ -74,6 +74,17 @@ export interface ToolContext {
    */
   call(name: string, args: unknown): Promise<ToolResult>;
   readonly results: ResultStore;
+  /** Tells the audit which code of a user this call runs, and in which sandbox once it is known. The last word holds. */
+  runs(code: RunCode): void;
+}
+
+/** A version of a user's code. */
+export interface RunCode {
+  /** The id of the principal whose code it is. */
+  readonly owner: string;
+  readonly unit: string;
+  readonly version: number;
+  readonly sandbox?: string;
 }
 
 /** How far a call is. `progress` grows with each report, in a unit of the tool's own; `total` is in the same unit. */

@@ -56,6 +56,8 @@ async function callUnit(
   args: Readonly<Record<string, unknown>>,
 ): Promise<ToolResult> {
   const { principal, clientId, signal } = context;
+  const code = { owner: head.owner, unit: head.name, version: version.number };
+  context.runs(code);
   const session = JSON.stringify([principal.id, clientId ?? null, head.owner, head.name, version.number, version.createdAt.getTime()]);
   const outcome = await runner.call(
     principal,
@@ -64,6 +66,7 @@ async function callUnit(
       tool: read,
       arguments: args,
       signal,
+      entered: ({ id }) => context.runs({ ...code, sandbox: id }),
       progress: (progress) => context.progress(progress),
       log: (level, message) => context.log(level, message),
       ...(version.spec.reuse === "session" && clientId !== undefined && { session }),

@@ -43,7 +43,7 @@ interface Calling {
 }
 
 function call(tools: UserTools, name: string, { principal, args = {}, progress = () => undefined }: Calling): Promise<ToolResult> {
-  const context = { principal, clientId: "client", signal, progress, log: () => undefined };
+  const context = { principal, clientId: "client", signal, progress, log: () => undefined, runs: () => undefined };
   return tools.source.find({ principal }, name)?.run(context as never, args) ?? Promise.reject(new TypeError(`no tool ${name}`));
 }
 

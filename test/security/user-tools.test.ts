@@ -115,7 +115,7 @@ verifies(
     const call = async (principal: Principal) =>
       tools.source
         .find({ principal }, "ask")
-        ?.run({ principal, signal, progress: () => undefined, log: () => undefined } as never, { url: origin.url });
+        ?.run({ principal, signal, progress: () => undefined, log: () => undefined, runs: () => undefined } as never, { url: origin.url });
     expect((await call(OTHER))?.value).toBe("answered");
     await tools.add(OTHER, { spec }, signal, { publish: true });
     expect((await call(OTHER))?.value).toBe("answered");
@@ -139,7 +139,9 @@ verifies(
     const call = async () =>
       tools.source
         .find({ principal: LOCAL }, "ask")
-        ?.run({ principal: LOCAL, signal, progress: () => undefined, log: () => undefined } as never, { url: origin.url });
+        ?.run({ principal: LOCAL, signal, progress: () => undefined, log: () => undefined, runs: () => undefined } as never, {
+          url: origin.url,
+        });
     expect(await call()).toMatchObject({ isError: true });
     expect(origin.requests).toEqual([]);
     await tools.add(LOCAL, { spec }, signal, { publish: true });

@@ -1,3 +1,4 @@
+import type { AuditedCall } from "../../src/audit/audit.ts";
 import { type CallOptions, type Catalog, createCatalog } from "../../src/catalog/catalog.ts";
 import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
@@ -42,6 +43,8 @@ export interface ToolsLabOptions {
   readonly folder?: string;
   /** The way out of its sandboxes. It belongs to the caller. */
   readonly egress?: Egress;
+  /** Is told of each call. */
+  readonly record?: (call: AuditedCall) => void;
 }
 
 export async function openToolsLab(options: ToolsLabOptions = {}): Promise<ToolsLab> {
@@ -66,7 +69,7 @@ export async function openToolsLab(options: ToolsLabOptions = {}): Promise<Tools
 async function openProcess(
   path: string,
   runtimes: Parameters<typeof createLocalSandboxes>[0]["runtimes"],
-  { packages, egress, folder }: ToolsLabOptions,
+  { packages, egress, folder, record }: ToolsLabOptions,
 ): Promise<ToolsProcess & { close(): Promise<void> }> {
   const listeners: ((problem: string) => void)[] = [];
   const report = (problem: string): void => listeners.forEach((listener) => listener(problem));
@@ -83,6 +86,7 @@ async function openProcess(
     sources: [fixedTools(userTools({ life: async () => tools, texts, agentPublish: false })), tools.source],
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
+    ...(record && { audit: { assertWritable: () => undefined, record, written: async () => undefined } }),
   });
   const signal = AbortSignal.timeout(120_000);
   return {

@@ -12,6 +12,7 @@ import { createGateway } from "../../gateway/gateway.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { createServerMetrics } from "../../gateway/metrics/server-metrics.ts";
 import type { Config } from "../../config/config.ts";
+import { countedLife } from "../../dynamic/counted-life.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openLocalStack, readConfig } from "../compose/open-stack.ts";
 import { openListeners } from "../compose/open-listeners.ts";
@@ -45,7 +46,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     config,
     sandboxes: stack.sandboxes,
     templates: openOnce(() => stack.templates()),
-    userTools: () => stack.userTools(),
+    userTools: async () => countedLife(await stack.userTools(), tools.quota),
     secrets,
     facade: { tools: tools.catalog, settings: toolServers.settings, defaultSandbox: tools.defaultSandbox },
     prepare: (principal) =>

@@ -36,6 +36,8 @@ export interface UnitCall {
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
   readonly session?: SessionKey | undefined;
+  /** Called once the call has its sandbox. */
+  readonly entered?: (sandbox: Sandbox) => void;
   readonly progress?: (progress: Progress) => void;
   readonly log?: (level: CallLogLevel, message: string) => void;
 }
@@ -83,10 +85,18 @@ export class UnitRunner implements AsyncDisposable {
   }
 
   /** What the code does wrong is an answer. Rejects if it gives none. */
-  async call(principal: Principal, { owner, name, spec, lock }: NamedSpec, { session, signal, ...call }: UnitCall): Promise<CallOutcome> {
+  async call(
+    principal: Principal,
+    { owner, name, spec, lock }: NamedSpec,
+    { session, signal, entered, ...call }: UnitCall,
+  ): Promise<CallOutcome> {
     const { timeoutMs = this.#options.timeoutMs } = spec;
     const options = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, ...call };
-    const work = beginCall({ owner, name, spec, lock }, call, options);
+    const begun = beginCall({ owner, name, spec, lock }, call, options);
+    const work: Work = (sandbox, owned) => {
+      entered?.(sandbox);
+      return begun(sandbox, owned);
+    };
     const { answer, printed } = await this.#options.sandboxes.use(principal, { owner, spec, lock, timeoutMs, signal, session, work });
     if (answer.type === "result" || answer.type === "error") return { answer, printed };
     throw answer.type === "refused" ? invalid(name, answer) : strange(answer);

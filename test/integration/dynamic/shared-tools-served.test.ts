@@ -55,3 +55,28 @@ it(
   },
   LIMIT_MS,
 );
+
+it(
+  "belljar serve counts what runs code over REST and as MCP Box does as calls",
+  async () => {
+    await using home = await openTestHome();
+    const printed = await home.belljar("token", "create", "dan", "--scope", "tools:publish", "--scope", "calls-per-minute:4");
+    const [dan = ""] = /belljar_[\w-]+/.exec(printed) ?? [];
+    await using server = await openTestServer(home);
+    const body = { language: "shell", code: code("counted"), tests: [{ arguments: {}, expect: { text: "counted" } }] };
+    const statuses = [
+      await ask(server, dan, "POST /v1/tools", { name: "counted", ...body }),
+      await ask(server, dan, "POST /v1/tools/counted/test"),
+      await ask(server, dan, "POST /v1/tools/counted/publish"),
+      await ask(server, dan, "GET /v1/tools/counted"),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([201, 200, 200, 200]);
+    expect(await callOf(server, dan, "counted")).toContain('"counted"');
+    for (const request of ["POST /v1/tools/counted/test", "POST /v1/tools/counted/publish", "PUT /v1/tools/counted", "POST /v1/tools"]) {
+      const more = request.endsWith("test") || request.endsWith("publish") ? undefined : body;
+      expect((await ask(server, dan, request, more)).text, request).toContain("QUOTA_EXCEEDED");
+    }
+    expect((await ask(server, dan, "GET /v1/tools")).status, "a list runs nothing").toBe(200);
+  },
+  LIMIT_MS,
+);
