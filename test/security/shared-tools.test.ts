@@ -121,3 +121,31 @@ verifies(
   },
   120_000,
 );
+
+verifies(
+  "shared-tools-keep-their-owners-names",
+  async () => {
+    await using lab = await openSecretLab();
+    await using tools = await openTestUserTools({ path: lab.home, sandboxes: lab.sandboxes });
+    const bob: Principal = { id: "token:bob", name: "bob", grants: {} };
+    await lab.store.set(LOCAL.id, "crown-jewels", "value");
+    const host = "vault.example.com";
+    const secrets = { KEY: { secret: "crown-jewels", hosts: [host] } };
+    const spec = { language: "python", code: COUNT, network: { allow: [host] }, secrets } as const;
+    await tools.add(LOCAL, { name: "jewels", spec }, signal, { publish: true });
+    await tools.share(LOCAL, "jewels", true);
+    await lab.store.remove(LOCAL.id, "crown-jewels");
+    const failed = async (principal: Principal): Promise<string> =>
+      call(tools, "count_up", { principal }).then(
+        () => expect.unreachable(),
+        (cause: unknown) => String(cause),
+      );
+    expect(await failed(LOCAL), "the owner is told").toContain("crown-jewels");
+    const told = await failed(bob);
+    expect(told).toContain("could not be started");
+    expect(told).not.toMatch(/crown|jewels|vault|KEY/);
+    const { lastErrors } = await tools.get(LOCAL, "jewels");
+    expect(lastErrors[0]?.message, "the owner learns why the caller's call failed").toContain("crown-jewels");
+  },
+  120_000,
+);

@@ -2,6 +2,7 @@ import { OwnedWork } from "../../async/owned-work.ts";
 import { SandboxReaper } from "../../interpreter/sandbox-reaper.ts";
 import { assertNetworkGranted, cutLimits } from "../../sandbox/grants.ts";
 import { type CreateOptions, LOCAL, type Principal, type Sandbox, type Sandboxes } from "../../sandbox/sandbox.ts";
+import { toldToStranger } from "./told-to-stranger.ts";
 import type { PreparedPackages } from "../packages/prepared-packages.ts";
 import type { PackageLock, UnitSpec } from "../unit.ts";
 import { closed, networkGrantee, type OwnedNetwork, type OwnerGrants } from "./owner-rights.ts";
@@ -39,6 +40,10 @@ export interface ToolWork<T> {
 
 type Wish = Omit<ToolWork<unknown>, "session" | "work">;
 
+interface Making extends Pick<CreateOptions, "networkOf"> {
+  readonly lifetimeMs: number;
+}
+
 /**
  * The sandboxes that users' code runs in. They are their caller's, and nobody finds them. One with the code of an owner who may not give it
  * any more ends. Disposing ends them, and the work in them.
@@ -69,14 +74,22 @@ export class ToolSandboxes implements AsyncDisposable {
     const work = (sandbox: Sandbox): Promise<T> => doIn(sandbox, signal).catch((cause: unknown) => this.#explain(cause, sandbox));
     const lifetimeMs = wish.timeoutMs + GRACE_MS + (session === undefined ? 0 : SESSION_MS);
     const create = async (): Promise<Sandbox> => {
-      const options = { ...(await this.#optionsOf(principal, wish, lifetimeMs)), networkOf };
-      const sandbox = await this.#options.sandboxes.create(principal, options, signal);
+      const sandbox = await this.#create(principal, wish, { lifetimeMs, networkOf });
       if (owner !== LOCAL.id) this.#watch.add(sandbox, owned);
       return sandbox;
     };
     if (session !== undefined) return this.#sessions.use(session, { create, work, signal });
     const sandbox = await create();
     return this.#reaper.reapAfter(sandbox, () => work(sandbox));
+  }
+
+  async #create(principal: Principal, wish: Wish, { lifetimeMs, networkOf }: Making): Promise<Sandbox> {
+    try {
+      const options = { ...(await this.#optionsOf(principal, wish, lifetimeMs)), networkOf };
+      return await this.#options.sandboxes.create(principal, options, wish.signal);
+    } catch (cause) {
+      throw wish.owner === principal.id ? cause : toldToStranger(cause);
+    }
   }
 
   /** Why work failed whose sandbox was ended under it. */
