@@ -21,11 +21,20 @@ export interface KnownUnitsOptions {
   readonly report: (problem: string) => void;
 }
 
+export interface UnitChange {
+  /** The version that it adds. */
+  readonly added?: UnitVersion;
+  /** Throws if it must not be. */
+  readonly check?: () => void;
+}
+
 /** The heads of a store as this process knows them, and of the live ones what callers have. It follows what other processes change. */
 export class KnownUnits implements AsyncDisposable {
   readonly #options: KnownUnitsOptions;
   readonly #heads = new Map<string, UnitHead>();
   readonly #takes = new TurnsByKey();
+  /** By owner. */
+  readonly #changes = new TurnsByKey();
   readonly #unwatch: () => void;
   #reading: Promise<unknown> = Promise.resolve();
 
@@ -65,12 +74,18 @@ export class KnownUnits implements AsyncDisposable {
     throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number}: see its versions`);
   }
 
-  /** Writes what a head becomes, and with it the version that it adds. */
-  async change(changed: UnitHead, added?: UnitVersion): Promise<UnitHead> {
-    const head = { ...changed, revision: changed.revision + 1 };
-    await this.#options.store.write(head, changed.revision, added);
-    await this.#take(head);
-    return head;
+  /**
+   * Writes what a head becomes. Changes of one owner's units take turns here, so what `check` has found holds until callers have the change.
+   * Rejects with what it throws, and then nothing is written.
+   */
+  change(changed: UnitHead, { added, check }: UnitChange = {}): Promise<UnitHead> {
+    return this.#changes.run(changed.owner, async () => {
+      check?.();
+      const head = { ...changed, revision: changed.revision + 1 };
+      await this.#options.store.write(head, changed.revision, added);
+      await this.#take(head);
+      return head;
+    });
   }
 
   async remove(head: UnitHead): Promise<void> {

@@ -115,6 +115,23 @@ it("lets one of two that add a name at the same moment have it, also of two proc
   expect(codes.toSorted()).toEqual(["TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "done"]);
 });
 
+it.each(["add", "publish"] as const)("lets one of two units have the name of a tool, which %s at the same moment", async (how) => {
+  const code = javascript("x").replace("{", `{ name: "contested_${how}",`);
+  const names = [0, 1, 2, 3].map((index) => `${how}_unit_${index}`);
+  const give = async (name: string): Promise<unknown> => {
+    const given = { name, spec: { language: "javascript", code } } as const;
+    if (how === "add") return lab.tools.add(LOCAL, given, signal, { publish: true });
+    return lab.tools.publish(LOCAL, name, signal);
+  };
+  if (how === "publish")
+    await Promise.all(names.map((name) => lab.tools.add(LOCAL, { name, spec: { language: "javascript", code } }, signal)));
+  const outcomes = await Promise.allSettled(names.map(give));
+  const codes = outcomes.map((one) => (one.status === "rejected" ? (one.reason as BelljarError).code : "done"));
+  expect(codes.toSorted()).toEqual(["TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "done"]);
+  const live = (await lab.tools.list(LOCAL)).filter(({ name, state }) => names.includes(name) && state === "live");
+  expect(live).toHaveLength(1);
+});
+
 it("has what another process of the home has published", async () => {
   const another = await lab.another();
   const seen = new Promise<void>((resolve) => {
