@@ -16,6 +16,8 @@ const QUICK_PART = process.env.BELLJAR_BENCH_QUICK === "1" ? 100 : 1;
 /** So long the removal of a killed sandbox's files is given before the next reference is taken. */
 const SETTLE_MS = 40;
 const AT_ONCE = 8;
+/** A sandbox that is to wait, on a busy host. */
+const READY_MS = 30_000;
 const BTRFS_MAGIC = 0x91_23_68_3e;
 
 /** How often, or how much: all of it, or with `--quick` a hundredth, and at least one. */
@@ -283,3 +285,17 @@ export async function inParallel(items, work) {
 }
 
 export const isRoot = process.getuid?.() === 0;
+
+/** The sandboxes of a home that wait for an owner. */
+export function waiting({ home }) {
+  const folder = join(home, "waiting");
+  try {
+    return readdirSync(folder).flatMap((key) => readdirSync(join(folder, key)).filter((name) => !name.startsWith(".")));
+  } catch {
+    return []; // none was ready yet
+  }
+}
+
+export async function until(isSo) {
+  for (const end = performance.now() + READY_MS; !isSo(); await pause(5)) if (performance.now() > end) throw new Error("None gets ready");
+}

@@ -1,14 +1,10 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { BELLJAR, NEVER, PYTHON, compare, runtimeOptions, scaled, summarise } from "../harness.mjs";
+import { BELLJAR, NEVER, PYTHON, compare, runtimeOptions, scaled, summarise, until, waiting } from "../harness.mjs";
 
 const EACH = 60;
 const PROGRAM = { name: "execute_code", arguments: { language: "python", entrypoint_code: "print(6 * 7)" } };
 const RUN = { code: "1+1", language: "python", timeoutMs: 60_000, signal: NEVER, maxOutputBytes: 1_000_000 };
-const READY_MS = 30_000;
 
 /** Sandboxes that wait: each is taken when it is ready, as callers come who leave the host the time to make the next one. */
 export async function measure(home) {
@@ -67,17 +63,4 @@ async function takePrograms(home) {
   } finally {
     await client.close();
   }
-}
-
-function waiting({ home }) {
-  const folder = join(home, "waiting");
-  try {
-    return readdirSync(folder).flatMap((key) => readdirSync(join(folder, key)).filter((name) => !name.startsWith(".")));
-  } catch {
-    return []; // none was ready yet
-  }
-}
-
-async function until(isSo) {
-  for (const end = performance.now() + READY_MS; !isSo(); await pause(5)) if (performance.now() > end) throw new Error("None gets ready");
 }

@@ -8,9 +8,11 @@ import { UnitRunner } from "../../src/dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../src/dynamic/store/files-store.ts";
 import { openFolderOfTools } from "../../src/dynamic/store/folder-of-tools.ts";
 import { UserTools } from "../../src/dynamic/user-tools.ts";
+import type { WarmPrograms } from "../../src/interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 
-const LIMITS = { memoryBytes: 256 * 1_048_576, pids: 64 };
+/** Of the sandboxes that their calls run in. */
+export const TOOL_LIMITS = { memoryBytes: 256 * 1_048_576, pids: 64 };
 
 export interface TestUserToolsOptions {
   /** Their home. */
@@ -24,6 +26,8 @@ export interface TestUserToolsOptions {
   readonly owners?: OwnerGrants;
   /** How often they are looked at while their code runs. Default: every few seconds. */
   readonly lookMs?: number;
+  /** The Pythons that wait in fresh sandboxes. */
+  readonly warm?: WarmPrograms;
 }
 
 const EVERYTHING: OwnerGrants = { of: async () => [{}] };
@@ -33,6 +37,7 @@ export function openTestUserTools({
   path,
   sandboxes,
   folder,
+  warm,
   packages: settings,
   report = () => undefined,
   owners = EVERYTHING,
@@ -40,13 +45,17 @@ export function openTestUserTools({
 }: TestUserToolsOptions): Promise<UserTools> {
   const store = openFilesStore({ folder: join(path, "tools"), report });
   const packages = new PreparedPackages({ sandboxes, ...settings });
-  const used = new ToolSandboxes({ sandboxes, limits: LIMITS, packages, owners, ...(lookMs !== undefined && { lookMs }) });
+  const used = new ToolSandboxes({ sandboxes, limits: TOOL_LIMITS, packages, owners, ...(lookMs !== undefined && { lookMs }) });
   return UserTools.open({
     store,
     edits: store,
     ...(folder !== undefined && { folder: openFolderOfTools({ folder, report }) }),
     packages,
-    runner: new UnitRunner({ sandboxes: used, timeoutMs: 20_000 }),
+    runner: new UnitRunner({
+      sandboxes: used,
+      timeoutMs: 20_000,
+      ...(warm && { warm }),
+    }),
     schemas: () => openJsonSchemas(),
     isBuiltin: (name) => name === "read_file",
     listMax: 40,

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { resolve } from "node:path";
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 
 export type Answer = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -24,6 +24,8 @@ export interface HarnessOptions {
   readonly cwd?: string;
   /** The interpreter and its arguments, in place of the usual one. */
   readonly argv?: readonly string[];
+  /** The Python has started before, and waits for a program. */
+  readonly waits?: boolean;
 }
 
 const KERNELS = resolve(import.meta.dirname, "../../dist/kernels");
@@ -39,31 +41,41 @@ export function readCode(language: string, code: string, options: HarnessOptions
 }
 
 /** One call of a function of a code, by the real harness of its language. */
-export function callCode(language: string, code: string, fn: string, args: object = {}): Promise<HarnessRun> {
-  return askHarness({ do: "call", language, code, function: fn, arguments: args });
+// eslint-disable-next-line max-params -- the options are the last of all of these
+export function callCode(language: string, code: string, fn: string, args: object = {}, options: HarnessOptions = {}): Promise<HarnessRun> {
+  return askHarness({ do: "call", language, code, function: fn, arguments: args }, options);
 }
 
 /** Sends one request, as the host does, and waits for the end of the process. */
 export async function askHarness(
   request: Readonly<Record<string, unknown>> & { readonly language: string },
-  { name = "weather", cwd = "/", argv }: HarnessOptions = {},
+  { name = "weather", cwd = "/", argv, waits = false }: HarnessOptions = {},
 ): Promise<HarnessRun> {
   const token = randomBytes(16).toString("hex");
   const [interpreter, harness] = request.language === "python" ? ["python3", PYTHON_HARNESS] : ["node", JAVASCRIPT_HARNESS];
   const [command = interpreter, ...args] = argv ?? [];
-  const child = spawn(command, [...args, harness], {
+  const child = spawn(command, [...args, waits ? "main.py" : harness], {
     cwd,
+    ...(waits && { env: { ...process.env, PYTHONPATH: KERNELS, BELLJAR_IMPORTS: "json random" } }),
     stdio: ["pipe", "pipe", "pipe", "pipe"],
     timeout: LONGEST_MS,
     killSignal: "SIGKILL",
   });
   const ended = once(child, "exit") as Promise<[number | null]>;
+  if (waits) await goOn(child.stdio[3] as Duplex);
   child.stdin.end(JSON.stringify({ version: 1, name, token, ...request }));
   const outputs = [child.stdout, child.stderr, child.stdio[3]].map((stream) => buffer(stream as Readable));
   const [stdout, stderr, lines] = (await Promise.all(outputs)).map((bytes) => bytes.toString("utf8"));
   const [exit] = await ended;
   const answers = (lines ?? "").split("\n").flatMap((line) => toAnswer(line, token));
   return { answers, last: answers.at(-1), stdout: stdout ?? "", stderr: stderr ?? "", exit };
+}
+
+/** A Python that waits says when it is ready, and is told then that it is to run a tool. */
+async function goOn(channel: Duplex): Promise<void> {
+  await once(channel, "readable");
+  if (String(channel.read()) !== "ready\n") throw new Error("It says something else than that it is ready");
+  channel.write(`${JSON.stringify({ env: { BELLJAR_TEST: "set" }, tool: true })}\n`);
 }
 
 /** Nothing for a line that the harness did not write. */

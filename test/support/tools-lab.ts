@@ -14,7 +14,9 @@ import { userTools } from "../../src/tools/user-tools/user-tools.ts";
 import { byName } from "./by-name.ts";
 import { KERNELS, makeHome } from "./namespace-home.ts";
 import { createTestTexts } from "./test-texts.ts";
-import { openTestUserTools } from "./test-user-tools.ts";
+import { WarmPrograms } from "../../src/interpreter/warm/warm-programs.ts";
+import type { PoolKind, PoolOptions } from "../../src/sandbox/pool/pool-options.ts";
+import { openTestUserTools, TOOL_LIMITS } from "./test-user-tools.ts";
 
 const config = { sandbox: { timeoutMs: 600_000, pids: 256 }, listMax: 100, tombstoneRetentionMs: 600_000 };
 
@@ -45,6 +47,8 @@ export interface ToolsLabOptions {
   readonly egress?: Egress;
   /** Is told of each call. */
   readonly record?: (call: AuditedCall) => void;
+  /** How many sandboxes wait for a call, with a Python that has started. */
+  readonly waiting?: number;
 }
 
 export async function openToolsLab(options: ToolsLabOptions = {}): Promise<ToolsLab> {
@@ -69,15 +73,26 @@ export async function openToolsLab(options: ToolsLabOptions = {}): Promise<Tools
 async function openProcess(
   path: string,
   runtimes: Parameters<typeof createLocalSandboxes>[0]["runtimes"],
-  { packages, egress, folder, record }: ToolsLabOptions,
+  { packages, egress, folder, record, waiting = 0 }: ToolsLabOptions,
 ): Promise<ToolsProcess & { close(): Promise<void> }> {
   const listeners: ((problem: string) => void)[] = [];
   const report = (problem: string): void => listeners.forEach((listener) => listener(problem));
-  const sandboxes = createLocalSandboxes({ home: path, runtimes, config, ...(egress && { egress }) });
+  const warm = new WarmPrograms(["json"]);
+  const programs: PoolKind = {
+    name: "programs",
+    size: waiting,
+    options: { limits: TOOL_LIMITS, ephemeral: true },
+    isEager: true,
+    warm: (sandbox, signal) => warm.warm(sandbox, signal),
+  };
+  const pool: PoolOptions = { version: "1", kinds: [programs], handOver: async () => undefined, room: () => "free" };
+  const sandboxes = createLocalSandboxes({ home: path, runtimes, config, ...(egress && { egress }), ...(waiting > 0 && { pool }) });
+  if (waiting > 0) sandboxes.beginPool();
   const tools = await openTestUserTools({
     path,
     sandboxes,
     report,
+    ...(waiting > 0 && { warm }),
     ...(packages && { packages }),
     ...(folder !== undefined && { folder }),
   });

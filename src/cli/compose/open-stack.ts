@@ -168,7 +168,9 @@ export async function openLocalStack(
   const recordClient = (client: ClientRecord): void => audit.recordConnection({ ...client, sandbox: "" });
   const makers = { runtimes, sandboxes, stored: templates, secrets, record: recordClient, report };
   const made = openOnce(async () => (await import("./open-templates.ts")).openTemplates(config, makers));
-  const userTools = openOnce(async () => (await import("./open-user-tools.ts")).openUserTools({ config, sandboxes, accessTokens, report }));
+  const userTools = openOnce(async () =>
+    (await import("./open-user-tools.ts")).openUserTools({ config, sandboxes, accessTokens, report, warmPrograms: pool.programs }),
+  );
   let sweeps: AsyncDisposable | undefined;
   return {
     config,

@@ -11,6 +11,7 @@ import { UserTools } from "../../dynamic/user-tools.ts";
 import type { SeenTokens } from "../../gateway/auth/oauth/seen-tokens.ts";
 import { createOwnerGrants } from "../../gateway/auth/owner-grants.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
+import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import { readToolFacts } from "./tool-facts.ts";
 
@@ -20,15 +21,18 @@ export interface UserToolsParts {
   /** The access tokens that this process lets in. */
   readonly accessTokens?: SeenTokens | undefined;
   readonly report: (problem: string) => void;
+  /** Absent: no interpreter waits in this process. */
+  readonly warmPrograms?: (() => Promise<WarmPrograms>) | undefined;
 }
 
 /** The users' tools of a home. Disposing it ends the sandboxes that they run in. */
-export async function openUserTools({ config, sandboxes, accessTokens, report }: UserToolsParts): Promise<UserTools> {
+export async function openUserTools({ config, sandboxes, accessTokens, report, warmPrograms }: UserToolsParts): Promise<UserTools> {
   const { timeoutMs: _timeout, network: _network, ...limits } = config.program;
   const { timeoutMs, listMax, directory, indexUrl, registryUrl } = config.tools;
   const packages = new PreparedPackages({ sandboxes, indexUrl, registryUrl });
   const owners = createOwnerGrants({ tokens: createTokenStore(config.home), ...(accessTokens && { accessTokens }) });
   const used = new ToolSandboxes({ sandboxes, limits, packages, owners });
+  const warm = await warmPrograms?.();
   let builtin: ReadonlySet<string> | undefined;
   const store = openFilesStore({ folder: join(config.home, "tools"), report });
   return UserTools.open({
@@ -36,7 +40,7 @@ export async function openUserTools({ config, sandboxes, accessTokens, report }:
     edits: store,
     ...(directory !== undefined && { folder: openFolderOfTools({ folder: directory, report }) }),
     packages,
-    runner: new UnitRunner({ sandboxes: used, timeoutMs }),
+    runner: new UnitRunner({ sandboxes: used, timeoutMs, ...(warm && { warm }) }),
     schemas: openOnce(() => openJsonSchemas()),
     isBuiltin: (name) => (builtin ??= new Set(readToolFacts().map((tool) => tool.name))).has(name),
     listMax,

@@ -22,8 +22,8 @@ export type HarnessOrder =
   | { readonly do: "call"; readonly function: string; readonly arguments: Readonly<Record<string, unknown>> };
 
 export interface HarnessProgram {
-  readonly argv: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
+  /** The process, with one channel. It belongs to the caller, and the signal ends it. Rejects as `Guest.exec` does. */
+  readonly start: (signal: AbortSignal) => Promise<ExecProcess>;
   /** What each order says beside itself. */
   readonly code: { readonly language: string; readonly code: string; readonly name: string };
 }
@@ -54,12 +54,7 @@ export async function askHarness(
   options: HarnessOptions,
 ): Promise<Harnessed> {
   const findUsedUp = await watchUsedUp(sandbox);
-  await using process = await sandbox.guest.exec({
-    argv: program.argv,
-    channels: 1,
-    signal: options.signal,
-    ...(program.env && { env: program.env }),
-  });
+  await using process = await program.start(options.signal);
   const printed = openOutputWindows(options.maxOutputBytes);
   for (const name of ["stdout", "stderr"] as const) process[name].on("data", (chunk: Buffer) => printed[name].push(chunk));
   const answer = await readAnswer(process, { version: VERSION, ...program.code, ...order }, options);

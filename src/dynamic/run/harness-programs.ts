@@ -1,8 +1,13 @@
-import { INSIDE } from "../../sandbox/sandbox.ts";
+import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
+import { READ_BY_PYTHON } from "../../interpreter/lasting/read-at-start.ts";
+import { type ExecProcess, INSIDE, type Sandbox } from "../../sandbox/sandbox.ts";
 import type { HarnessProgram } from "../harness/ask-harness.ts";
-import type { ToolLanguage } from "../unit.ts";
+import type { ToolLanguage, UnitSpec } from "../unit.ts";
 
-type Starts = Pick<HarnessProgram, "argv" | "env">;
+interface Starts {
+  readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 const node: Starts = { argv: ["node", `${INSIDE.kernels}/javascript-tools.mjs`] };
 
@@ -15,16 +20,42 @@ const HARNESSES: Readonly<Record<HarnessLanguage, Starts>> = {
   typescript: node,
 };
 
-/** `packages`: the folder of its packages, which Node finds by itself. `name`: of the unit, for the file's name in tracebacks. */
+export interface HarnessPlace {
+  readonly sandbox: Sandbox;
+  /** The folder of its packages, which Node finds by itself. */
+  readonly packages?: string | undefined;
+  /** The interpreters that wait. */
+  readonly warm?: Pick<WarmPrograms, "take"> | undefined;
+}
+
+/** `name`: of the unit, for the file's name in tracebacks. */
 export function harnessOf(
-  { language, code }: { readonly language: HarnessLanguage; readonly code: string },
+  { language, code, secrets }: Pick<UnitSpec, "code" | "secrets"> & { readonly language: HarnessLanguage },
   name: string,
-  packages?: string,
+  { sandbox, packages, warm }: HarnessPlace,
 ): HarnessProgram {
   const { argv, env } = HARNESSES[language];
-  return {
-    argv,
-    env: { ...env, ...(packages !== undefined && language === "python" && { PYTHONPATH: packages }) },
-    code: { language, code, name },
+  const isLikeWaiting = language === "python" && packages === undefined && !Object.keys(secrets ?? {}).some(isReadAtStart);
+  const start = (signal: AbortSignal): Promise<ExecProcess> => {
+    const paths = packages !== undefined && language === "python" && { PYTHONPATH: packages };
+    return sandbox.guest.exec({ argv, channels: 1, signal, env: { ...env, ...paths } });
   };
+  return {
+    code: { language, code, name },
+    async start(signal) {
+      const waiting = isLikeWaiting ? warm?.take(sandbox.id) : undefined;
+      if (waiting) return waiting.asHarness({ ...(await sandbox.environment()), ...env }, signal);
+      await endWaiting({ sandbox, warm });
+      return start(signal);
+    },
+  };
+}
+
+/** An interpreter that waits there for another program would take memory from the code. */
+export async function endWaiting({ sandbox, warm }: Pick<HarnessPlace, "sandbox" | "warm">): Promise<void> {
+  await warm?.take(sandbox.id)?.discard();
+}
+
+function isReadAtStart(name: string): boolean {
+  return READ_BY_PYTHON.test(name);
 }

@@ -7,7 +7,7 @@ import { packagesFolder } from "../packages/package-places.ts";
 import { installerOf, mayNamePackages } from "../packages/requirements.ts";
 import { readShellTool, shellCall } from "../shell-tool.ts";
 import type { PackageLock, ReadTool, UnitSpec } from "../unit.ts";
-import { harnessOf } from "./harness-programs.ts";
+import { endWaiting, harnessOf, type HarnessPlace } from "./harness-programs.ts";
 import { runScript } from "./run-script.ts";
 import type { SessionKey } from "./session-sandboxes.ts";
 import type { ToolSandboxes, ToolWork } from "./tool-sandboxes.ts";
@@ -20,6 +20,8 @@ export interface UnitRunnerOptions {
   readonly sandboxes: ToolSandboxes;
   /** Of a call of a unit that names none. */
   readonly timeoutMs: number;
+  /** The interpreters that wait in fresh sandboxes. Absent: each call starts its own. */
+  readonly warm?: HarnessPlace["warm"];
 }
 
 /** Of which unit a spec is: what its author calls it. */
@@ -92,7 +94,7 @@ export class UnitRunner implements AsyncDisposable {
   ): Promise<CallOutcome> {
     const { timeoutMs = this.#options.timeoutMs } = spec;
     const options = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, ...call };
-    const begun = beginCall({ owner, name, spec, lock }, call, options);
+    const begun = beginCall({ name, spec }, call, options, (sandbox) => this.#placeIn(sandbox, lock));
     const work: Work = (sandbox, owned) => {
       entered?.(sandbox);
       return begun(sandbox, owned);
@@ -118,28 +120,37 @@ export class UnitRunner implements AsyncDisposable {
       timeoutMs: READ_MS,
       signal,
       work: (sandbox, owned) => {
-        const harness = harnessOf({ ...spec, language }, name, lock && packagesFolder(sandbox));
+        const harness = harnessOf({ ...spec, language }, name, this.#placeIn(sandbox, lock));
         return askHarness(sandbox, harness, { do: order }, { signal: owned, timeoutMs: READ_MS, maxOutputBytes: MAX_OUTPUT_BYTES });
       },
     });
     return answer;
+  }
+
+  #placeIn(sandbox: Sandbox, lock: PackageLock | undefined): HarnessPlace {
+    return { sandbox, packages: lock && packagesFolder(sandbox), warm: this.#options.warm };
   }
 }
 
 type Work = ToolWork<Harnessed>["work"];
 
 /** Throws before a sandbox is made for what cannot be called. */
+// eslint-disable-next-line max-params -- what is called, how, and where
 function beginCall(
-  { name, spec, lock }: NamedSpec,
+  { name, spec }: Pick<NamedSpec, "name" | "spec">,
   { tool, arguments: args }: Pick<UnitCall, "tool" | "arguments">,
   options: Omit<HarnessOptions, "signal">,
+  placeIn: (sandbox: Sandbox) => HarnessPlace,
 ): Work {
   const { language } = spec;
   if (language === "shell") {
     const script = shellCall(tool, spec.code, args);
-    return (sandbox, signal) => runScript(sandbox, tool, script, { ...options, signal });
+    return async (sandbox, signal) => {
+      await endWaiting(placeIn(sandbox));
+      return runScript(sandbox, tool, script, { ...options, signal });
+    };
   }
-  const harness = (sandbox: Sandbox) => harnessOf({ ...spec, language }, name, lock && packagesFolder(sandbox));
+  const harness = (sandbox: Sandbox) => harnessOf({ ...spec, language }, name, placeIn(sandbox));
   const order = { do: "call", function: tool.function, arguments: args } as const;
   return (sandbox, signal) => askHarness(sandbox, harness(sandbox), order, { ...options, signal });
 }

@@ -10,7 +10,7 @@ export interface WarmRun {
   readonly onOutput: (stream: "stdout" | "stderr", chunk: Buffer) => unknown;
 }
 
-/** An interpreter that has started and waits for its program, of which nothing has run. It runs one. */
+/** An interpreter that has started and waits for its program, of which nothing has run. It runs one, or a tool. */
 export class WarmProgram {
   readonly #process: ExecProcess;
 
@@ -20,7 +20,7 @@ export class WarmProgram {
 
   /** Lets it go on to its program, whose file is there now. Rejects as a run of the guest does. */
   async run({ env, input, timeoutMs, signal, onOutput }: WarmRun): Promise<ExecExit> {
-    const { stdin, stdout, stderr, channels, exited } = this.#process;
+    const { stdin, stdout, stderr, exited } = this.#process;
     let timedOut = false;
     // Whoever closes the stream ends the program.
     const cancel = (): void => void this.discard();
@@ -30,10 +30,8 @@ export class WarmProgram {
     const timer = setTimeout(() => ((timedOut = true), this.#process.kill(SIGKILL)), timeoutMs);
     stdout.on("data", (chunk: Buffer) => void onOutput("stdout", chunk));
     stderr.on("data", (chunk: Buffer) => void onOutput("stderr", chunk));
-    // A program may end without reading what it is given.
-    for (const stream of [stdin, ...channels]) stream.on("error", ignore);
     try {
-      channels[0]?.write(`${JSON.stringify(env)}\n`);
+      this.#goOn({ env });
       stdin.end(input);
       return { ...(await exited), timedOut, durationMs: performance.now() - startedAt };
     } finally {
@@ -41,6 +39,21 @@ export class WarmProgram {
       signal.removeEventListener("abort", cancel);
       await this.discard();
     }
+  }
+
+  /** Lets it go on as the harness of users' tools, which reads an order on its stdin. The process is the caller's; the signal ends it. */
+  asHarness(env: WarmRun["env"], signal: AbortSignal): ExecProcess {
+    signal.addEventListener("abort", () => void this.discard(), { once: true });
+    if (signal.aborted) void this.discard();
+    this.#goOn({ env, tool: true });
+    return this.#process;
+  }
+
+  /** A program may end without reading what it is given. */
+  #goOn(wish: { readonly env: WarmRun["env"]; readonly tool?: true }): void {
+    const { stdin, channels } = this.#process;
+    for (const stream of [stdin, ...channels]) stream.on("error", ignore);
+    channels[0]?.write(`${JSON.stringify(wish)}\n`);
   }
 
   /** Ends it, unless it has ended. */

@@ -18,6 +18,7 @@ print(json.dumps({
     "fds": sorted(os.listdir("/proc/self/fd"))[:3], "cwd": os.getcwd(), "depth": len(traceback.extract_stack()),
     "flags": str(sys.flags), "hash": sys.flags.hash_randomization, "stdin": sys.stdin.read(), "umask": os.umask(0),
     "site": getattr(sys.modules.get("sitecustomize"), "__file__", None), "uid": os.getuid(), "pgid": os.getpgid(0) == os.getpid(),
+    "finders": [getattr(finder, "__name__", "") for finder in sys.meta_path], "own modules": [name for name in sys.modules if "belljar" in name],
 }))
 `;
 

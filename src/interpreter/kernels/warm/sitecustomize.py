@@ -4,6 +4,8 @@ Python imports a module of this name when it starts, before it looks at its scri
 use, says that it is ready, and waits for one line on descriptor 3: the variables of the program. Then Python goes on by
 itself, so that the program runs exactly as `python3 FILE` runs it. Nothing of this file stays, but that the collector of
 garbage does not look at what was there before the program.
+
+The line may say that the program is a tool of a user's instead. Then the harness goes on, which was loaded meanwhile.
 """
 
 
@@ -24,6 +26,8 @@ def hold_back():
             __import__(name)
         except Exception:  # noqa: S110
             pass  # The program meets the same, if it needs the module.
+    harness = os.path.join(folder, "python-tools.py")
+    tools = load_tools(harness, sys)
     # A Python that ends looks through all its objects for cycles, which takes most of its end. No program made these.
     if hasattr(gc, "freeze"):
         gc.freeze()
@@ -37,9 +41,50 @@ def hold_back():
             line += read
     except OSError:
         os._exit(0)
+    wish = json.loads(line)
+    os.environ.update(wish["env"])
+    if wish.get("tool"):
+        if tools is None:
+            os.execv(sys.executable, [sys.executable, harness])  # noqa: S606
+        be_harness(tools, sys)
     os.close(channel)
-    os.environ.update(json.loads(line))
     stay_away(sys)
+
+
+def load_tools(harness, sys):
+    """The modules of the harness and what finds them, out of the way of other programs. None where this Python cannot read them."""
+    finders = list(sys.meta_path)
+    try:
+        with open(harness, encoding="utf-8") as file:
+            exec(compile(file.read(), harness, "exec", 0, True), {"__name__": "_belljar"})
+        for name in ("call", "context", "convert", "main"):
+            __import__("_belljar." + name)
+    except Exception:
+        return None
+    finally:
+        found = [finder for finder in sys.meta_path if finder not in finders]
+        sys.meta_path[:] = finders
+        modules = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "_belljar"}
+    return found, modules
+
+
+def be_harness(tools, sys):
+    """Never returns. As for the tool, Python has started: another thread that imports `site` does not wait for its end."""
+    finders, modules = tools
+    sys.meta_path[:0] = finders
+    sys.modules.update(modules)
+    this = sys.modules.pop(__name__)
+    try:
+        __import__(__name__)
+    except ImportError:
+        pass
+    for module in (this, sys.modules.get("site")):
+        spec = getattr(module, "__spec__", None)
+        if spec is not None:
+            spec._initializing = False
+    sys.path.insert(0, "")
+    main = modules["_belljar.main"]
+    main.serve(main.CHANNEL, main.read_all(0))
 
 
 def stay_away(sys):
