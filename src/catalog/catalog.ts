@@ -7,8 +7,19 @@ import type { Caller, ChangeListener } from "./caller.ts";
 import type { CallerSandboxesOptions, DefaultChoice, Surroundings } from "./caller-sandboxes.ts";
 import { CallerSandboxes } from "./caller-sandboxes.ts";
 import { CallCheckpoints } from "./call-checkpoints.ts";
-import type { CallLogLevel, Progress, RunCode, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
+import type {
+  CallLogLevel,
+  InnerCallOptions,
+  Progress,
+  RunCode,
+  Tool,
+  ToolContext,
+  ToolDescription,
+  ToolFinder,
+  ToolResult,
+} from "./tool.ts";
 import { askThrough } from "./question.ts";
+import { assertForCode, innerCall } from "./inner-call.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { createKeptResults } from "./kept-results.ts";
 import type { Policy, Quota } from "./policy.ts";
@@ -145,7 +156,7 @@ class Door {
     this.#callers = new CallerSandboxes(options);
   }
 
-  async call(principal: Principal, name: string, args: unknown, call: CallOptions & { readonly nested?: Nested }): Promise<ToolResult> {
+  async call(principal: Principal, name: string, args: unknown, call: DoorCall): Promise<ToolResult> {
     const { requestId = randomUUID(), nested } = call;
     const startedAt = performance.now();
     const trail: Trail = { notices: nested?.notices ?? [] };
@@ -186,6 +197,7 @@ class Door {
   async #attempt(principal: Principal, name: string, args: unknown, call: TrailedCall): Promise<Outcome> {
     const { policy = ALLOW_ALL, quota = NO_QUOTA, audit, limits } = this.#options;
     const tool = this.#lists.find(callerOf(principal, call), name);
+    if (call.isForeign) assertForCode(tool);
     await policy.authorise(principal, tool);
     using place = await quota.enter(principal, tool);
     const parsed = await parseArguments(tool, args);
@@ -227,7 +239,7 @@ class Door {
       log: (level, message) => call.log?.(level, message),
       tools: this.#finder(principal),
       ask: (question) => askThrough(call.client, question, call.signal),
-      call: (name, args) => this.#callInside(principal, name, args, call),
+      call: (name, args, inner) => this.#callInside(principal, name, args, innerCall(call, inner)),
       runs: (code) => void (call.trail.code = code),
     };
   }
@@ -281,7 +293,9 @@ function callerOf(principal: Principal, { client }: CallOptions): Caller {
   return { principal, ...(client && { client }) };
 }
 
-type TrailedCall = CallOptions & { readonly requestId: string; readonly trail: Trail; readonly nested?: Nested };
+type DoorCall = CallOptions & Pick<InnerCallOptions, "isForeign"> & { readonly nested?: Nested };
+
+type TrailedCall = DoorCall & { readonly requestId: string; readonly trail: Trail };
 
 interface Outcome {
   readonly result: ToolResult;

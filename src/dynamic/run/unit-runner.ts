@@ -1,6 +1,7 @@
 import type { CallLogLevel, Progress } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox } from "../../sandbox/sandbox.ts";
+import type { CallTool } from "../harness/harness-calls.ts";
 import { askHarness, type Harnessed, type HarnessOptions } from "../harness/ask-harness.ts";
 import type { HarnessAnswer, ToldTool } from "../harness/harness-messages.ts";
 import { packagesFolder } from "../packages/package-places.ts";
@@ -42,6 +43,8 @@ export interface UnitCall {
   readonly entered?: (sandbox: Sandbox) => void;
   readonly progress?: (progress: Progress) => void;
   readonly log?: (level: CallLogLevel, message: string) => void;
+  /** Absent: the code calls no other tools. */
+  readonly callTool?: CallTool;
 }
 
 export type CallAnswer = Extract<HarnessAnswer, { type: "result" | "error" }>;

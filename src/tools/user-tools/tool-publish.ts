@@ -75,6 +75,7 @@ async function describe(texts: Texts, { principal, signal }: ToolContext, { want
     ...changed("Packages beside those that its code names", packagesOf(wanted), before && packagesOf(before)),
     ...changed("Network", networkOf(wanted), before && networkOf(before)),
     ...changed("Secrets", secretsOf(wanted), before && secretsOf(before)),
+    ...([wanted, before].some((one) => one?.calls) ? changed("Calls of other tools", callsOf(wanted), before && callsOf(before)) : []),
     "",
     diff === undefined ? "Its code:" : "What changes of its code:",
     shown,
@@ -91,6 +92,10 @@ function packagesOf({ requirements = [], sdist }: UnitDetail): string {
 
 function networkOf({ network = "none" }: UnitDetail): string {
   return typeof network === "string" ? network : network.allow.map((rule) => JSON.stringify(rule)).join(", ");
+}
+
+function callsOf({ calls = [] }: UnitDetail): string {
+  return calls.join(", ") || "none";
 }
 
 function secretsOf({ secrets = {} }: UnitDetail): string {
