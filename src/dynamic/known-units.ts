@@ -33,8 +33,6 @@ export class KnownUnits implements AsyncDisposable {
   readonly #options: KnownUnitsOptions;
   readonly #heads = new Map<string, UnitHead>();
   readonly #takes = new TurnsByKey();
-  /** By owner. */
-  readonly #changes = new TurnsByKey();
   readonly #unwatch: () => void;
   #reading: Promise<unknown> = Promise.resolve();
 
@@ -75,17 +73,23 @@ export class KnownUnits implements AsyncDisposable {
   }
 
   /**
-   * Writes what a head becomes. Changes of one owner's units take turns here, so what `check` has found holds until callers have the change.
-   * Rejects with what it throws, and then nothing is written.
+   * Writes what a head becomes. If there is a `check`, no process changes units of the owner meanwhile with a check of its own, and it finds
+   * what they have changed before. Rejects with what it throws, and then nothing is written.
    */
   change(changed: UnitHead, { added, check }: UnitChange = {}): Promise<UnitHead> {
-    return this.#changes.run(changed.owner, async () => {
-      check?.();
-      const head = { ...changed, revision: changed.revision + 1 };
-      await this.#options.store.write(head, changed.revision, added);
-      await this.#take(head);
-      return head;
+    if (!check) return this.#write(changed, added);
+    return this.#options.store.alone(changed.owner, async () => {
+      await this.readAll();
+      check();
+      return this.#write(changed, added);
     });
+  }
+
+  async #write(changed: UnitHead, added: UnitVersion | undefined): Promise<UnitHead> {
+    const head = { ...changed, revision: changed.revision + 1 };
+    await this.#options.store.write(head, changed.revision, added);
+    await this.#take(head);
+    return head;
   }
 
   async remove(head: UnitHead): Promise<void> {
