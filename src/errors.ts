@@ -87,6 +87,7 @@ export const ERRORS = {
   TOOL_FAILED: { status: 422, retryable: false },
   TOOL_TESTS_FAILED: { status: 422, retryable: false },
   TOOL_DEPENDENCIES_FAILED: { status: 422, retryable: false },
+  TOOL_CLOSED: { status: 403, retryable: false },
   TOOL_CONFLICT: { status: 409, retryable: false },
   TOOL_STORE_UNAVAILABLE: { status: 503, retryable: true },
   RESULT_TOO_LARGE: { status: 413, retryable: false },

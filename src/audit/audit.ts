@@ -20,6 +20,8 @@ export interface AuditedCall {
   readonly tool: string;
   /** The sandbox that the call worked in, if any. */
   readonly sandbox?: string;
+  /** The code of a user that it ran. */
+  readonly code?: { readonly owner: string; readonly unit: string; readonly version: number };
   readonly arguments: unknown;
   /** `ok`, `error` for a result that reports an error, or the code of the failure. */
   readonly outcome: string;

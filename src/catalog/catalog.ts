@@ -1,14 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { BelljarError } from "../errors.ts";
 import type { Principal, RefusalWatch, Sandbox } from "../sandbox/sandbox.ts";
-import type { Audit } from "../audit/audit.ts";
+import type { Audit, AuditedCall } from "../audit/audit.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Caller, ChangeListener } from "./caller.ts";
 import type { CallerSandboxesOptions, DefaultChoice, Surroundings } from "./caller-sandboxes.ts";
 import { CallerSandboxes } from "./caller-sandboxes.ts";
 import { CallCheckpoints } from "./call-checkpoints.ts";
-import type { CallLogLevel, Progress, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
+import type {
+  CallLogLevel,
+  InnerCallOptions,
+  Progress,
+  RunCode,
+  Tool,
+  ToolContext,
+  ToolDescription,
+  ToolFinder,
+  ToolResult,
+} from "./tool.ts";
 import { askThrough } from "./question.ts";
+import { assertForCode, innerCall } from "./inner-call.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { createKeptResults } from "./kept-results.ts";
 import type { Policy, Quota } from "./policy.ts";
@@ -112,6 +123,7 @@ interface Trail {
   /** What the model must know first. A nested call leaves it to the outer call, whose result is the one that is shown. */
   readonly notices: string[];
   sandbox?: Sandbox;
+  code?: RunCode;
   /** What the sandbox's network refuses during the call. Absent if the call runs no programs. */
   refusals?: RefusalWatch;
 }
@@ -144,7 +156,7 @@ class Door {
     this.#callers = new CallerSandboxes(options);
   }
 
-  async call(principal: Principal, name: string, args: unknown, call: CallOptions & { readonly nested?: Nested }): Promise<ToolResult> {
+  async call(principal: Principal, name: string, args: unknown, call: DoorCall): Promise<ToolResult> {
     const { requestId = randomUUID(), nested } = call;
     const startedAt = performance.now();
     const trail: Trail = { notices: nested?.notices ?? [] };
@@ -163,6 +175,7 @@ class Door {
       resultBytes: this.#passedOn.has(outcome.result) ? 0 : resultBytes(shown),
       durationMs: performance.now() - startedAt,
       ...(trail.sandbox && { sandbox: trail.sandbox.id }),
+      ...(trail.code && toAudited(trail.code)),
     };
     this.#options.audit?.record(audited);
     await this.#options.audit?.written();
@@ -184,6 +197,7 @@ class Door {
   async #attempt(principal: Principal, name: string, args: unknown, call: TrailedCall): Promise<Outcome> {
     const { policy = ALLOW_ALL, quota = NO_QUOTA, audit, limits } = this.#options;
     const tool = this.#lists.find(callerOf(principal, call), name);
+    if (call.isForeign) assertForCode(tool);
     await policy.authorise(principal, tool);
     using place = await quota.enter(principal, tool);
     const parsed = await parseArguments(tool, args);
@@ -225,7 +239,8 @@ class Door {
       log: (level, message) => call.log?.(level, message),
       tools: this.#finder(principal),
       ask: (question) => askThrough(call.client, question, call.signal),
-      call: (name, args) => this.#callInside(principal, name, args, call),
+      call: (name, args, inner) => this.#callInside(principal, name, args, innerCall(call, inner)),
+      runs: (code) => void (call.trail.code = code),
     };
   }
 
@@ -265,6 +280,10 @@ class Door {
   }
 }
 
+function toAudited({ sandbox, ...code }: RunCode): Pick<AuditedCall, "code" | "sandbox"> {
+  return { code, ...(sandbox !== undefined && { sandbox }) };
+}
+
 /** Undefined if it cannot be watched, as while it is stopped: the call itself says why. */
 function watchRefusals(sandbox: Sandbox): Promise<RefusalWatch | undefined> {
   return sandbox.watchRefusals().catch(() => undefined);
@@ -274,7 +293,9 @@ function callerOf(principal: Principal, { client }: CallOptions): Caller {
   return { principal, ...(client && { client }) };
 }
 
-type TrailedCall = CallOptions & { readonly requestId: string; readonly trail: Trail; readonly nested?: Nested };
+type DoorCall = CallOptions & Pick<InnerCallOptions, "isForeign"> & { readonly nested?: Nested };
+
+type TrailedCall = DoorCall & { readonly requestId: string; readonly trail: Trail };
 
 interface Outcome {
   readonly result: ToolResult;

@@ -9,8 +9,8 @@ export interface Policy {
 
 /** How much at once, and how much in all. */
 export interface Quota {
-  /** Throws `QUOTA_EXCEEDED`; else the place is held until it is disposed. */
-  enter(principal: Principal, tool: Tool): Promise<QuotaHold> | QuotaHold;
+  /** Throws `QUOTA_EXCEEDED`; else the place is held until it is disposed. Without a tool it is work that counts as a call. */
+  enter(principal: Principal, tool?: Tool): Promise<QuotaHold> | QuotaHold;
 }
 
 export interface QuotaHold extends Disposable {

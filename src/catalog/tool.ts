@@ -72,8 +72,29 @@ export interface ToolContext {
    * A call of another tool by the same caller through the same door: authorised, counted and audited by itself, with this call as its
    * parent. Rejects with `TOOL_NOT_FOUND` for an unknown name, and with `FORBIDDEN` beyond 8 calls in each other.
    */
-  call(name: string, args: unknown): Promise<ToolResult>;
+  call(name: string, args: unknown, options?: InnerCallOptions): Promise<ToolResult>;
   readonly results: ResultStore;
+  /** Tells the audit which code of a user this call runs, and in which sandbox once it is known. The last word holds. */
+  runs(code: RunCode): void;
+}
+
+export interface InnerCallOptions {
+  /** Ends the call, as the outer one's does. */
+  readonly signal?: AbortSignal;
+  /**
+   * It is the wish of a user's code, not of Belljar's. So it asks no person, and rejects with `FORBIDDEN` for a tool that calls or finds others,
+   * because what such a code calls is declared by name.
+   */
+  readonly isForeign?: true;
+}
+
+/** A version of a user's code. */
+export interface RunCode {
+  /** The id of the principal whose code it is. */
+  readonly owner: string;
+  readonly unit: string;
+  readonly version: number;
+  readonly sandbox?: string;
 }
 
 /** How far a call is. `progress` grows with each report, in a unit of the tool's own; `total` is in the same unit. */

@@ -30,6 +30,7 @@ function open() {
     version: async (_owner, _name, number) => (state.failure ? Promise.reject(state.failure) : versionOf(number)),
     write: notUsed,
     remove: notUsed,
+    alone: (_owner, work) => work(),
     onChange: (listener) => (listeners.push(listener), () => undefined),
     [Symbol.asyncDispose]: async () => undefined,
   };

@@ -22,6 +22,13 @@ export interface KnownUnitsOptions {
   readonly report: (problem: string) => void;
 }
 
+export interface UnitChange {
+  /** The version that it adds. */
+  readonly added?: UnitVersion;
+  /** Throws if it must not be. */
+  readonly check?: () => void;
+}
+
 interface KnownUnit {
   readonly head: UnitHead;
   /** Absent: its version is damaged. */
@@ -84,8 +91,20 @@ export class KnownUnits implements AsyncDisposable {
     throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number}: see its versions`);
   }
 
-  /** Writes what a head becomes, and with it the version that it adds. */
-  async change(changed: UnitHead, added?: UnitVersion): Promise<UnitHead> {
+  /**
+   * Writes what a head becomes. If there is a `check`, no process changes units of the owner meanwhile with a check of its own, and it finds
+   * what they have changed before. Rejects with what it throws, and then nothing is written.
+   */
+  change(changed: UnitHead, { added, check }: UnitChange = {}): Promise<UnitHead> {
+    if (!check) return this.#write(changed, added);
+    return this.#options.store.alone(changed.owner, async () => {
+      await this.readAll();
+      check();
+      return this.#write(changed, added);
+    });
+  }
+
+  async #write(changed: UnitHead, added: UnitVersion | undefined): Promise<UnitHead> {
     const head = { ...changed, revision: changed.revision + 1 };
     await this.#options.store.write(head, changed.revision, added);
     await this.#take(head, added);

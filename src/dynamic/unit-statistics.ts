@@ -1,3 +1,4 @@
+import { BelljarError } from "../errors.ts";
 import type { ToolResult } from "../catalog/tool.ts";
 import type { UnitId } from "./store/unit-store.ts";
 import { keyOf } from "./unit-key.ts";
@@ -47,7 +48,7 @@ export class UnitStatistics {
       error = first?.type === "text" ? first.text : undefined;
       return result;
     } catch (cause) {
-      error = cause instanceof Error ? cause.message : String(cause);
+      error = messageFor(cause);
       throw cause;
     } finally {
       this.#note(keyOf(unit), performance.now() - startedAt, error);
@@ -71,6 +72,12 @@ export class UnitStatistics {
     const [oldest] = this.#byUnit.keys();
     if (this.#byUnit.size > UNITS_MAX && oldest !== undefined) this.#byUnit.delete(oldest);
   }
+}
+
+/** For the owner, who is told also what a caller is not. */
+function messageFor(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.cause instanceof BelljarError ? `${cause.message}: ${cause.cause.message}` : cause.message;
 }
 
 /** A part of a text holds the whole text in memory. */

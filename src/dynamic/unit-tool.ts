@@ -1,6 +1,8 @@
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import { textResult } from "../catalog/tool-result.ts";
 import type { Tool, ToolContext, ToolResult } from "../catalog/tool.ts";
+import { BelljarError } from "../errors.ts";
+import { LOCAL } from "../sandbox/sandbox.ts";
 import type { CallOutcome, UnitRunner } from "./run/unit-runner.ts";
 import type { UnitStatistics } from "./unit-statistics.ts";
 import type { ReadTool, UnitHead, UnitVersion } from "./unit.ts";
@@ -56,6 +58,8 @@ async function callUnit(
   args: Readonly<Record<string, unknown>>,
 ): Promise<ToolResult> {
   const { principal, clientId, signal } = context;
+  const code = { owner: head.owner, unit: head.name, version: version.number };
+  context.runs(code);
   const session = JSON.stringify([principal.id, clientId ?? null, head.owner, head.name, version.number, version.createdAt.getTime()]);
   const outcome = await runner.call(
     principal,
@@ -64,14 +68,40 @@ async function callUnit(
       tool: read,
       arguments: args,
       signal,
+      entered: ({ id }) => context.runs({ ...code, sandbox: id }),
       progress: (progress) => context.progress(progress),
       log: (level, message) => context.log(level, message),
+      callTool: (name, args, within) => callDeclared({ context, unit: { head, version } }, name, args, within),
       ...(version.spec.reuse === "session" && clientId !== undefined && { session }),
     },
   );
   const printed = printedText(outcome);
   if (printed !== "") context.log("info", printed);
   return toResult(read, outcome);
+}
+
+/** The tools that manage tools: they are for agents and people, and one of them asks the person. */
+const MANAGING: ReadonlySet<string> = new Set(["tool_draft", "tool_test", "tool_publish", "tool_list", "tool_get"]);
+
+/** A call by the code: with its caller's rights, of what the unit declares. Rejects with `FORBIDDEN`, and as the call does. */
+// eslint-disable-next-line max-params -- as the harness asks for it
+async function callDeclared(
+  { context, unit: { head, version } }: { readonly context: ToolContext; readonly unit: LiveUnit },
+  name: string,
+  args: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const { calls = [] } = version.spec;
+  if (!calls.includes(name)) throw forbidden(`This tool declares no call of "${name}": name it in its calls`);
+  if (MANAGING.has(name)) throw forbidden(`The code of a tool does not call ${name}`);
+  // What its caller may do is not for a stranger's code to do.
+  if (head.owner !== context.principal.id && head.owner !== LOCAL.id)
+    throw forbidden("A tool that somebody shares with you calls none of yours");
+  return context.call(name, args, { signal, isForeign: true });
+}
+
+function forbidden(message: string): BelljarError {
+  return new BelljarError("FORBIDDEN", message);
 }
 
 /** The answer of a call, in its faces. */

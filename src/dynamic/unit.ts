@@ -17,6 +17,8 @@ export interface UnitSpec {
   /** As for a sandbox: variables that hold placeholders for secrets of the owner. */
   readonly secrets?: NonNullable<CreateOptions["secrets"]>;
   readonly limits?: NonNullable<CreateOptions["limits"]>;
+  /** Names of tools that the code may call, with its caller's rights. Absent: none. */
+  readonly calls?: readonly string[];
   /** `call`: each call has a fresh sandbox; `session`: one for each caller, client and version. Absent: `call`. */
   readonly reuse?: "call" | "session";
   /** Of one call, in milliseconds. Absent: as the configuration says. */

@@ -211,9 +211,9 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const version = await this.#units.version(head, number ?? newestOf(head)?.number ?? 0);
     this.#assertMayGive(principal, head, version);
     await this.#assertTested(principal, name, version, signal);
-    this.#assertFree(head, version);
+    const check = this.#freeFor(head, version);
     const versions = head.versions.map((one) => (one.number === version.number ? { ...one, isTested: true, wasLive: true } : one));
-    return this.#infoOf(await this.#units.change({ ...head, versions, live: version.number, isDisabled: false }));
+    return this.#infoOf(await this.#units.change({ ...head, versions, live: version.number, isDisabled: false }, { check }));
   }
 
   async rollback(principal: Principal, name: string, number: number): Promise<UnitInfo> {
@@ -223,15 +223,15 @@ export class UserTools implements UnitLife, AsyncDisposable {
       throw new BelljarError("TOOL_NOT_FOUND", `"${name}" has no version ${number} that was live: see its versions`);
     const version = await this.#units.version(head, number);
     this.#assertMayGive(principal, head, version);
-    this.#assertFree(head, version);
-    return this.#infoOf(await this.#units.change({ ...head, live: number, isDisabled: false }));
+    const check = this.#freeFor(head, version);
+    return this.#infoOf(await this.#units.change({ ...head, live: number, isDisabled: false }, { check }));
   }
 
   async setDisabled(principal: Principal, name: string, isDisabled: boolean): Promise<UnitInfo> {
     assertMayPublish(principal);
     const head = this.#units.find(principal, name);
-    if (!isDisabled && head.live !== undefined) this.#assertFree(head, await this.#units.version(head, head.live));
-    return this.#infoOf(await this.#units.change({ ...head, isDisabled }));
+    const live = isDisabled || head.live === undefined ? undefined : await this.#units.version(head, head.live);
+    return this.#infoOf(await this.#units.change({ ...head, isDisabled }, { ...(live && { check: this.#freeFor(head, live) }) }));
   }
 
   async share(principal: Principal, name: string, isShared: boolean): Promise<UnitInfo> {
@@ -295,10 +295,9 @@ export class UserTools implements UnitLife, AsyncDisposable {
     if (publish) await this.#assertTested(principal, head.name, version, signal);
     const versions = [...head.versions, toHead(version, publish)];
     const kept = versions.filter(({ number }, index) => index >= versions.length - VERSIONS_MAX || number === head.live);
-    if (publish) this.#assertFree(head, version);
     const changed = await this.#units.change(
       { ...head, versions: kept, ...(publish && { live: version.number, isDisabled: false }) },
-      version,
+      { added: version, ...(publish && { check: this.#freeFor(head, version) }) },
     );
     return this.#infoOf(changed);
   }
@@ -329,10 +328,12 @@ export class UserTools implements UnitLife, AsyncDisposable {
       throw new BelljarError("QUOTA_EXCEEDED", `You have ${UNITS_MAX} tools already: remove some`);
   }
 
-  /** Of two that go live at the same moment with a tool of one name, callers have that of the unit which was read first. */
-  #assertFree({ owner, name: unit }: UnitId, { tools }: UnitVersion): void {
-    const other = tools.flatMap(({ name }) => this.#live.unitWith(owner, name) ?? []).find((one) => one !== unit);
-    if (other !== undefined) throw new BelljarError("TOOL_NAME_TAKEN", `"${other}" has a tool of the same name: rename one of the two`);
+  /** Throws if another live unit of the owner has a tool of the same name. */
+  #freeFor({ owner, name: unit }: UnitId, { tools }: UnitVersion): () => void {
+    return () => {
+      const other = tools.flatMap(({ name }) => this.#live.unitWith(owner, name) ?? []).find((one) => one !== unit);
+      if (other !== undefined) throw new BelljarError("TOOL_NAME_TAKEN", `"${other}" has a tool of the same name: rename one of the two`);
+    };
   }
 
   async #infoOf(head: UnitHead, problem = this.#edits?.problemOf(head)): Promise<UnitInfo> {

@@ -31,7 +31,11 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
   const info = (id: string): Promise<SandboxInfo> => getInfo(address, id);
   return {
     snapshots: remoteSnapshots(address, (made) => createRemoteSandbox(address, made)),
-    async create(_principal, { isConfigured: _c, isHidden: _h, secretsOf: _s, isPublicOnly: _p, hiddenSnapshot: _f, ...options }, signal) {
+    async create(
+      _principal,
+      { isConfigured: _c, isHidden: _h, secretsOf: _s, isPublicOnly: _p, networkOf: _n, hiddenSnapshot: _f, ...options },
+      signal,
+    ) {
       if (options.ephemeral) return createLeased(address, options, signal);
       const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
       return toCreated(address, parseAnswer(createdSandboxSchema, answer));

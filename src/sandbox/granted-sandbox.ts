@@ -32,7 +32,8 @@ export async function findRefusal(
   principal: Principal,
   runtimes: Runtimes,
 ): Promise<BelljarError | undefined> {
-  if (principal.grants === undefined) return undefined;
+  // Nobody finds a hidden one, and its maker was held to what it was made with.
+  if (principal.grants === undefined || record.isHidden) return undefined;
   return runtimes.findUseRefusal(principal, record) ?? findUseRefusal(principal, record, await networkState());
 }
 

@@ -92,12 +92,12 @@ export async function policyWithin(policy: NetworkPolicy, { grants }: Principal)
  * Which exact rules of the principal's may lead to addresses that are not of the public Internet: those that a scope names.
  * Undefined for one without grants, whose rules all may.
  */
-export function insideOf({ grants }: Principal): NetworkPolicy | undefined {
+export function insideOf({ grants }: Pick<Principal, "grants">): NetworkPolicy | undefined {
   return grants && (grants.network ?? "none");
 }
 
 /** Rejects with `FORBIDDEN` for a policy that goes beyond what the principal was granted, and names the scope that is missing. */
-export async function assertNetworkGranted(policy: NetworkPolicy, { grants }: Principal): Promise<void> {
+export async function assertNetworkGranted(policy: NetworkPolicy, { grants }: Pick<Principal, "grants">): Promise<void> {
   if (grants === undefined || policy === "none") return;
   const { network: most = "all" } = grants;
   if (most !== "all") await assertWithin(policy, most);

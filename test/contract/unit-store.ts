@@ -201,6 +201,24 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
       expect((await two.version(ID.owner, ID.name, 1))?.spec).toEqual(winners[0]);
     });
 
+    it("does the work of one owner alone, and that of others beside it", async () => {
+      await using place = await make();
+      await using one = await place.open();
+      await using two = await place.open();
+      let atWork = 0;
+      const most: number[] = [];
+      const work = async (): Promise<void> => {
+        most.push((atWork += 1));
+        await one.heads();
+        await new Promise((resolve) => setImmediate(resolve));
+        atWork -= 1;
+      };
+      await Promise.all(Array.from({ length: 12 }, (_, index) => (index % 2 ? one : two).alone(ID.owner, work)));
+      expect(most).toEqual(Array.from({ length: 12 }, () => 1));
+      await expect(one.alone(ID.owner, () => Promise.reject(new TypeError("fails")))).rejects.toThrow("fails");
+      expect(await two.alone(ID.owner, () => one.alone("other", async () => "beside"))).toBe("beside");
+    });
+
     it("loses no change of two processes that change one unit", async () => {
       await using place = await make();
       const workers = [startStoreWorker("count", place, { count: 15 }), startStoreWorker("count", place, { count: 15 })];

@@ -155,7 +155,13 @@ export const GUARANTEES = {
   "tools-have-their-owners-secrets":
     "A tool uses the secrets of its owner, whoever calls it, and sends their values to the hosts that it names alone. A caller's secret of the same name is never sent.",
   "shared-tools-stay-outside":
-    "A tool that somebody with a token shares reaches no place that is not of the public Internet, though its caller may, and never more than its caller. Nobody keeps a tool whose network is wider than its own.",
+    "A tool that somebody with a token shares reaches no place that is not of the public Internet, though its caller may. Nobody keeps a tool whose network is wider than its own.",
+  "shared-tools-have-their-owners-rights":
+    "A shared tool of an owner with tokens runs only while one of these tokens is valid and allows the network of the tool. When the last such token is revoked or expires, calls are refused, and within seconds calls in progress and sandboxes of sessions end. A caller's own grants never widen the network of a shared tool.",
+  "shared-tools-keep-their-owners-names":
+    "An error of a shared tool tells a caller who is not its owner neither the names of the owner's secrets nor the tool's packages and network. The owner finds the whole reason among the tool's last errors.",
+  "tools-call-what-they-declare":
+    "The code of a tool calls tools that its `calls` name, as its caller and through the same door, and no others, whatever it writes on its channel. A tool that somebody with a token shares calls nothing of its callers'. Such a call asks no person, and no code calls a tool that publishes tools, or one that calls others. It ends with the call that made it.",
   "tool-packages-apart":
     "The packages of a tool are installed in a sandbox that reaches the index and nothing else, has no secret and none of the code that asks for them. Code of a package runs at the install only if the tool says so. What is installed is in tools of one owner alone, and in nobody's list of snapshots; only a call of such a tool begins with it. A version has the packages with the hashes that it was tested with.",
   "agents-ask-for-tools":

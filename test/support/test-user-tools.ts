@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { PreparedPackages } from "../../src/dynamic/packages/prepared-packages.ts";
 import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
+import type { OwnerGrants } from "../../src/dynamic/run/owner-rights.ts";
 import { ToolSandboxes } from "../../src/dynamic/run/tool-sandboxes.ts";
 import { UnitRunner } from "../../src/dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../src/dynamic/store/files-store.ts";
@@ -22,11 +23,17 @@ export interface TestUserToolsOptions {
   readonly report?: (problem: string) => void;
   /** A folder of tools. */
   readonly folder?: string;
+  /** What owners may have. Default: all of them everything. */
+  readonly owners?: OwnerGrants;
+  /** How often they are looked at while their code runs. Default: every few seconds. */
+  readonly lookMs?: number;
   /** The Pythons that wait in fresh sandboxes. */
   readonly warm?: WarmPrograms;
   /** The address of a PostgreSQL database. Absent: they lie in files. */
   readonly database?: string;
 }
+
+const EVERYTHING: OwnerGrants = { of: async () => [{}] };
 
 /** The users' tools of a home. `read_file` is the one built-in name. */
 export async function openTestUserTools({
@@ -37,15 +44,18 @@ export async function openTestUserTools({
   database,
   packages: settings,
   report = () => undefined,
+  owners = EVERYTHING,
+  lookMs,
 }: TestUserToolsOptions): Promise<UserTools> {
   const stored = await openStore(path, database, report);
   const packages = new PreparedPackages({ sandboxes, ...settings });
+  const used = new ToolSandboxes({ sandboxes, limits: TOOL_LIMITS, packages, owners, ...(lookMs !== undefined && { lookMs }) });
   return UserTools.open({
     ...stored,
     ...(folder !== undefined && { folder: openFolderOfTools({ folder, report }) }),
     packages,
     runner: new UnitRunner({
-      sandboxes: new ToolSandboxes({ sandboxes, limits: TOOL_LIMITS, packages }),
+      sandboxes: used,
       timeoutMs: 20_000,
       ...(warm && { warm }),
     }),

@@ -1,3 +1,4 @@
+import type { AuditedCall } from "../../src/audit/audit.ts";
 import { type CallOptions, type Catalog, createCatalog } from "../../src/catalog/catalog.ts";
 import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
@@ -46,6 +47,8 @@ export interface ToolsLabOptions {
   readonly database?: string;
   /** The way out of its sandboxes. It belongs to the caller. */
   readonly egress?: Egress;
+  /** Is told of each call. */
+  readonly record?: (call: AuditedCall) => void;
   /** How many sandboxes wait for a call, with a Python that has started. */
   readonly waiting?: number;
 }
@@ -72,7 +75,7 @@ export async function openToolsLab(options: ToolsLabOptions = {}): Promise<Tools
 async function openProcess(
   path: string,
   runtimes: Parameters<typeof createLocalSandboxes>[0]["runtimes"],
-  { packages, egress, folder, database, waiting = 0 }: ToolsLabOptions,
+  { packages, egress, folder, database, record, waiting = 0 }: ToolsLabOptions,
 ): Promise<ToolsProcess & { close(): Promise<void> }> {
   const listeners: ((problem: string) => void)[] = [];
   const report = (problem: string): void => listeners.forEach((listener) => listener(problem));
@@ -101,6 +104,7 @@ async function openProcess(
     sources: [fixedTools(userTools({ life: async () => tools, texts, agentPublish: false })), tools.source],
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
+    ...(record && { audit: { assertWritable: () => undefined, record, written: async () => undefined } }),
   });
   const signal = AbortSignal.timeout(120_000);
   return {

@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { basename } from "node:path";
 import { BelljarError } from "../../errors.ts";
+import type { AuditLog } from "../../audit/audit-log.ts";
 import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
+import { createSeenTokens } from "../../gateway/auth/oauth/seen-tokens.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
@@ -10,6 +12,7 @@ import { createGateway } from "../../gateway/gateway.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { createServerMetrics } from "../../gateway/metrics/server-metrics.ts";
 import type { Config } from "../../config/config.ts";
+import { countedLife } from "../../dynamic/counted-life.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openLocalStack, readConfig } from "../compose/open-stack.ts";
 import { openListeners } from "../compose/open-listeners.ts";
@@ -28,7 +31,9 @@ import { takeUpDefault } from "../take-up-default.ts";
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
   const metrics = createServerMetrics();
-  await using stack = await openLocalStack(config, context, { counted: (audit) => metrics.counted(audit), pool: "server" });
+  const accessTokens = createSeenTokens();
+  const counted = (audit: AuditLog): AuditLog => metrics.counted(audit);
+  await using stack = await openLocalStack(config, context, { counted, pool: "server", accessTokens });
   const log = createLog(context.stderr, config);
   let served = serverOrigin(config);
   const secrets = openHomeSecretStore(config);
@@ -36,12 +41,12 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const wishes = await namedWishes(call);
   const defaults = { defaultName: "default", ...(wishes && { wishes }) };
   await using tools = await openTools(stack, { ...defaults, portOrigin: async () => served, log, toolServers });
-  const oauth = await openOAuth(config);
+  const oauth = await openOAuth(config, accessTokens);
   const gateway = createGateway({
     config,
     sandboxes: stack.sandboxes,
     templates: openOnce(() => stack.templates()),
-    userTools: () => stack.userTools(),
+    userTools: async () => countedLife(await stack.userTools(), tools.quota),
     secrets,
     facade: { tools: tools.catalog, settings: toolServers.settings, defaultSandbox: tools.defaultSandbox },
     prepare: (principal) =>

@@ -1,9 +1,10 @@
 import type { Config } from "../../config/config.ts";
 import { BelljarError } from "../../errors.ts";
 import type { ProtectedResource } from "../../gateway/auth/oauth/protected-resource.ts";
+import type { SeenTokens } from "../../gateway/auth/oauth/seen-tokens.ts";
 
 /** Opens the OAuth issuer of the configuration. Resolves with undefined if there is none. Rejects with `CONFIG_INVALID`. */
-export async function openOAuth({ oauth }: Pick<Config, "oauth">): Promise<ProtectedResource | undefined> {
+export async function openOAuth({ oauth }: Pick<Config, "oauth">, seen: SeenTokens): Promise<ProtectedResource | undefined> {
   const { issuer, audience, resource, jwksUri } = oauth;
   if (issuer === undefined && audience === undefined && resource === undefined && jwksUri === undefined) return undefined;
   if (issuer === undefined || audience === undefined)
@@ -12,6 +13,7 @@ export async function openOAuth({ oauth }: Pick<Config, "oauth">): Promise<Prote
   return openProtectedResource({
     issuer,
     audience,
+    seen,
     ...(resource !== undefined && { resource }),
     ...(jwksUri !== undefined && { jwksUri }),
   });

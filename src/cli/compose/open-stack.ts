@@ -11,6 +11,7 @@ import { BelljarError } from "../../errors.ts";
 import { printableText } from "../../files/printable.ts";
 import type { UnitLife } from "../../dynamic/unit-life.ts";
 import type { UserTools } from "../../dynamic/user-tools.ts";
+import type { SeenTokens } from "../../gateway/auth/oauth/seen-tokens.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { ConnectionRecord } from "../../network/connection-record.ts";
@@ -128,13 +129,15 @@ export interface LocalStackOptions {
   readonly counted?: (audit: AuditLog) => AuditLog;
   /** For whom sandboxes wait. Default: nobody. */
   readonly pool?: PoolUse;
+  /** The access tokens that this process lets in. Absent: it lets none in. */
+  readonly accessTokens?: SeenTokens;
 }
 
 /** Opens the home, even if BELLJAR_URL is set. */
 export async function openLocalStack(
   config: Config,
   { stderr }: Pick<CommandContext, "stderr">,
-  { counted, pool: use = "none" }: LocalStackOptions = {},
+  { counted, pool: use = "none", accessTokens }: LocalStackOptions = {},
 ): Promise<LocalStack> {
   const network = await configuredPolicy(config, "sandbox");
   const [runtimes, { createLocalSandboxes }, { openHomeSecretStore }, { StoredTemplates }] = await Promise.all([
@@ -167,7 +170,7 @@ export async function openLocalStack(
   const makers = { runtimes, sandboxes, stored: templates, secrets, record: recordClient, report };
   const made = openOnce(async () => (await import("./open-templates.ts")).openTemplates(config, makers));
   const userTools = openOnce(async () =>
-    (await import("./open-user-tools.ts")).openUserTools({ config, sandboxes, report, warmPrograms: pool.programs }),
+    (await import("./open-user-tools.ts")).openUserTools({ config, sandboxes, accessTokens, report, warmPrograms: pool.programs }),
   );
   let sweeps: AsyncDisposable | undefined;
   return {

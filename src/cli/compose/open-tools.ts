@@ -4,6 +4,7 @@ import type { Caller } from "../../catalog/caller.ts";
 import type { Catalog, CatalogLog, CatalogOptions } from "../../catalog/catalog.ts";
 import { createCatalog } from "../../catalog/catalog.ts";
 import { createCallQuota } from "../../catalog/call-quota.ts";
+import type { Quota } from "../../catalog/policy.ts";
 import { narrowScope } from "../../catalog/narrow-scope.ts";
 import { lateTools } from "../../catalog/late-tools.ts";
 import { fixedTools } from "../../catalog/tool-source.ts";
@@ -32,6 +33,8 @@ type DefaultSandboxOf = CatalogOptions["defaultSandbox"];
 
 export interface ServedTools extends AsyncDisposable {
   readonly catalog: Catalog;
+  /** Of calls, which the catalog counts, and of work that counts as one. */
+  readonly quota: Quota;
   readonly resources: ResourceDoor;
   readonly prompts: PromptDoor;
   /** Only the local user, and callers with a scope for it, get the workspace of the configuration, within that scope. */
@@ -100,6 +103,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     const { openBuiltinTools } = await import("./open-builtin-tools.ts");
     return openBuiltinTools(stack, { snippetsDirectory, portOrigin, toolServers });
   });
+  const quota = createCallQuota({ defaults: config.quotas });
   const catalog = createCatalog({
     sources: [fixedTools(lateTools(readToolFacts(languages), async () => (await builtin()).tools)), userTools.source],
     sandboxes,
@@ -108,7 +112,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       return toolServers.has(principal) ? narrowed : { ...narrowed, without: NO_SEARCH };
     },
     onScopeChange: (listener) => toolServers.onChange(listener),
-    quota: createCallQuota({ defaults: config.quotas }),
+    quota,
     isDefault: isDefaultTool,
     defaultSandbox,
     surroundings: { introduce, findHostHint },
@@ -122,6 +126,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
   };
   return {
     catalog: { ...catalog, listPage },
+    quota,
     defaultSandbox,
     takeUp: async (caller) => (await keep(caller))?.unmet ?? [],
     introduce: ({ principal, ...caller }) => {

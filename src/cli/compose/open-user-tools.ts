@@ -9,6 +9,9 @@ import { UnitRunner } from "../../dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../dynamic/store/files-store.ts";
 import { openFolderOfTools } from "../../dynamic/store/folder-of-tools.ts";
 import { UserTools, type UserToolsOptions } from "../../dynamic/user-tools.ts";
+import type { SeenTokens } from "../../gateway/auth/oauth/seen-tokens.ts";
+import { createOwnerGrants } from "../../gateway/auth/owner-grants.ts";
+import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import { readToolFacts } from "./tool-facts.ts";
@@ -16,17 +19,20 @@ import { readToolFacts } from "./tool-facts.ts";
 export interface UserToolsParts {
   readonly config: Config;
   readonly sandboxes: Pick<LocalSandboxes, "create" | "hiddenSnapshots">;
+  /** The access tokens that this process lets in. */
+  readonly accessTokens?: SeenTokens | undefined;
   readonly report: (problem: string) => void;
   /** Absent: no interpreter waits in this process. */
   readonly warmPrograms?: (() => Promise<WarmPrograms>) | undefined;
 }
 
 /** The users' tools of a home. Disposing it ends the sandboxes that they run in. */
-export async function openUserTools({ config, sandboxes, report, warmPrograms }: UserToolsParts): Promise<UserTools> {
+export async function openUserTools({ config, sandboxes, accessTokens, report, warmPrograms }: UserToolsParts): Promise<UserTools> {
   const { timeoutMs: _timeout, network: _network, ...limits } = config.program;
   const { timeoutMs, listMax, directory, indexUrl, registryUrl } = config.tools;
   const packages = new PreparedPackages({ sandboxes, indexUrl, registryUrl });
-  const used = new ToolSandboxes({ sandboxes, limits, packages });
+  const owners = createOwnerGrants({ tokens: createTokenStore(config.home), ...(accessTokens && { accessTokens }) });
+  const used = new ToolSandboxes({ sandboxes, limits, packages, owners });
   const warm = await warmPrograms?.();
   let builtin: ReadonlySet<string> | undefined;
   const folder = directory === undefined ? undefined : openFolderOfTools({ folder: directory, report });

@@ -6,6 +6,7 @@ import { MessageLines } from "../../interpreter/message-lines.ts";
 import { openOutputWindows, type OutputWindows } from "../../interpreter/output-window.ts";
 import type { ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import { USED_UP, watchUsedUp } from "../../sandbox/used-up.ts";
+import { type CallTool, HarnessCalls } from "./harness-calls.ts";
 import { type HarnessAnswer, harnessMessage, type HarnessMessage } from "./harness-messages.ts";
 
 const VERSION = 1;
@@ -35,6 +36,8 @@ export interface HarnessOptions {
   readonly maxOutputBytes: number;
   readonly progress?: (progress: Progress) => void;
   readonly log?: (level: CallLogLevel, message: string) => void;
+  /** Calls a tool for the code, as far as it may. */
+  readonly callTool?: CallTool;
 }
 
 export interface Harnessed {
@@ -73,16 +76,18 @@ const LAST_CHARACTERS = 2_000;
 async function readAnswer(
   process: ExecProcess,
   order: object,
-  { timeoutMs, progress, log }: HarnessOptions,
+  { timeoutMs, progress, log, callTool }: HarnessOptions,
 ): Promise<HarnessAnswer | undefined> {
   const token = randomBytes(16).toString("hex");
   const [channel] = process.channels;
   if (!channel) throw new TypeError("A harness has one channel");
+  await using calls = new HarnessCalls({ callTool, channel });
   let answer: HarnessAnswer | undefined;
   let isTooLarge = false;
   let told = 0;
   const take = (message: HarnessMessage): void => {
     if (answer || message.token !== token) return;
+    if (message.type === "call") return void (isTooLarge ||= !calls.take(message));
     if (message.type !== "progress" && message.type !== "log") return void (answer = message);
     // Beyond it a client would hear nothing else, and reading the rest would hold up the others.
     if ((told += 1) > TOLD_MAX) return void (isTooLarge = true);

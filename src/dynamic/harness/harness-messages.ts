@@ -55,6 +55,7 @@ export const harnessMessage = z.discriminatedUnion("type", [
     message: text(2_000).optional(),
   }),
   z.object({ token, type: z.literal("log"), level: z.enum(["debug", "info", "notice", "warning", "error"]), message: text(65_536) }),
+  z.object({ token, type: z.literal("call"), tool: text(200), arguments: schema }),
   z.object({
     token,
     type: z.literal("result"),

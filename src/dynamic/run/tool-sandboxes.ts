@@ -1,9 +1,12 @@
 import { OwnedWork } from "../../async/owned-work.ts";
 import { SandboxReaper } from "../../interpreter/sandbox-reaper.ts";
-import { cutLimits } from "../../sandbox/grants.ts";
+import { assertNetworkGranted, cutLimits } from "../../sandbox/grants.ts";
 import { type CreateOptions, LOCAL, type Principal, type Sandbox, type Sandboxes } from "../../sandbox/sandbox.ts";
+import { toldToStranger } from "./told-to-stranger.ts";
 import type { PreparedPackages } from "../packages/prepared-packages.ts";
 import type { PackageLock, UnitSpec } from "../unit.ts";
+import { closed, networkGrantee, type OwnedNetwork, type OwnerGrants } from "./owner-rights.ts";
+import { OwnerWatch } from "./owner-watch.ts";
 import { SESSION_MS, type SessionKey, SessionSandboxes } from "./session-sandboxes.ts";
 
 /** Time that a sandbox has beyond the code's time limit, so that the code times out before the sandbox ends. */
@@ -16,6 +19,9 @@ export interface ToolSandboxesOptions {
   /** Of a unit that names none. A limit that the host cannot enforce is left out then. */
   readonly limits: Limits;
   readonly packages: Pick<PreparedPackages, "snapshotOf">;
+  readonly owners: OwnerGrants;
+  /** How often the owners of code that runs are looked at. Default: every few seconds. */
+  readonly lookMs?: number;
 }
 
 export interface ToolWork<T> {
@@ -34,30 +40,61 @@ export interface ToolWork<T> {
 
 type Wish = Omit<ToolWork<unknown>, "session" | "work">;
 
-/** The sandboxes that users' code runs in. They are their caller's, and nobody finds them. Disposing ends them, and the work in them. */
+interface Making extends Pick<CreateOptions, "networkOf"> {
+  readonly lifetimeMs: number;
+}
+
+/**
+ * The sandboxes that users' code runs in. They are their caller's, and nobody finds them. One with the code of an owner who may not give it
+ * any more ends. Disposing ends them, and the work in them.
+ */
 export class ToolSandboxes implements AsyncDisposable {
   readonly #options: ToolSandboxesOptions;
   readonly #reaper = new SandboxReaper();
   readonly #sessions = new SessionSandboxes();
   readonly #running = new OwnedWork();
+  readonly #watch: OwnerWatch;
 
   constructor(options: ToolSandboxesOptions) {
     this.#options = options;
+    this.#watch = new OwnerWatch(options.owners, options.lookMs);
   }
 
-  /** Rejects as creating a sandbox does, and as the work. */
+  /** Rejects as creating a sandbox does, as the work, and with `TOOL_CLOSED` if the owner may not give the tool. */
   use<T>(principal: Principal, { signal, ...work }: ToolWork<T>): Promise<T> {
     return this.#running.run(signal, (owned) => this.#use(principal, { ...work, signal: owned }));
   }
 
   async #use<T>(principal: Principal, { session, work: doIn, ...wish }: ToolWork<T>): Promise<T> {
-    const work = (sandbox: Sandbox): Promise<T> => doIn(sandbox, wish.signal);
+    const { owner, signal } = wish;
+    const owned: OwnedNetwork = { owner, network: wish.spec.network ?? "none" };
+    const networkOf = await networkGrantee(this.#options.owners, principal, owned);
+    // A session was made with what its caller and its owner were granted then.
+    await assertNetworkGranted(owned.network, networkOf);
+    const work = (sandbox: Sandbox): Promise<T> => doIn(sandbox, signal).catch((cause: unknown) => this.#explain(cause, sandbox));
     const lifetimeMs = wish.timeoutMs + GRACE_MS + (session === undefined ? 0 : SESSION_MS);
-    const create = async (): Promise<Sandbox> =>
-      this.#options.sandboxes.create(principal, await this.#optionsOf(principal, wish, lifetimeMs), wish.signal);
-    if (session !== undefined) return this.#sessions.use(session, { create, work, signal: wish.signal });
+    const create = async (): Promise<Sandbox> => {
+      const sandbox = await this.#create(principal, wish, { lifetimeMs, networkOf });
+      if (owner !== LOCAL.id) this.#watch.add(sandbox, owned);
+      return sandbox;
+    };
+    if (session !== undefined) return this.#sessions.use(session, { create, work, signal });
     const sandbox = await create();
     return this.#reaper.reapAfter(sandbox, () => work(sandbox));
+  }
+
+  async #create(principal: Principal, wish: Wish, { lifetimeMs, networkOf }: Making): Promise<Sandbox> {
+    try {
+      const options = { ...(await this.#optionsOf(principal, wish, lifetimeMs)), networkOf };
+      return await this.#options.sandboxes.create(principal, options, wish.signal);
+    } catch (cause) {
+      throw wish.owner === principal.id ? cause : toldToStranger(cause);
+    }
+  }
+
+  /** Why work failed whose sandbox was ended under it. */
+  #explain(cause: unknown, sandbox: Sandbox): never {
+    throw this.#watch.hasEnded(sandbox) ? closed() : cause;
   }
 
   async #optionsOf(principal: Principal, { owner, spec, lock, signal }: Wish, timeoutMs: number): Promise<CreateOptions> {
@@ -66,7 +103,7 @@ export class ToolSandboxes implements AsyncDisposable {
     return {
       limits: limits ?? cutLimits(this.#options.limits, principal),
       bestEffort: limits === undefined,
-      // What its caller may not reach is refused: another network would be one that the tool never named.
+      // What may not be reached is refused: another network would be one that the tool never named.
       network,
       // What its caller reaches is not the code's to reach, unless it is the caller's own code, or the local user's.
       isPublicOnly: owner !== principal.id && owner !== LOCAL.id,
@@ -80,6 +117,7 @@ export class ToolSandboxes implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#running[Symbol.asyncDispose]();
+    await this.#watch[Symbol.asyncDispose]();
     await this.#sessions[Symbol.asyncDispose]();
     await this.#reaper[Symbol.asyncDispose]();
   }

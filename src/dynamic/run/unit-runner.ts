@@ -2,6 +2,7 @@ import type { CallLogLevel, Progress } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox } from "../../sandbox/sandbox.ts";
 import { codeError } from "../edit-problem.ts";
+import type { CallTool } from "../harness/harness-calls.ts";
 import { askHarness, type Harnessed, type HarnessOptions } from "../harness/ask-harness.ts";
 import type { HarnessAnswer, ToldTool } from "../harness/harness-messages.ts";
 import { packagesFolder } from "../packages/package-places.ts";
@@ -40,8 +41,12 @@ export interface UnitCall {
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
   readonly session?: SessionKey | undefined;
+  /** Called once the call has its sandbox. */
+  readonly entered?: (sandbox: Sandbox) => void;
   readonly progress?: (progress: Progress) => void;
   readonly log?: (level: CallLogLevel, message: string) => void;
+  /** Absent: the code calls no other tools. */
+  readonly callTool?: CallTool;
 }
 
 export type CallAnswer = Extract<HarnessAnswer, { type: "result" | "error" }>;
@@ -88,11 +93,19 @@ export class UnitRunner implements AsyncDisposable {
   }
 
   /** What the code does wrong is an answer. Rejects if it gives none. */
-  async call(principal: Principal, { owner, name, spec, lock }: NamedSpec, { session, signal, ...call }: UnitCall): Promise<CallOutcome> {
+  async call(
+    principal: Principal,
+    { owner, name, spec, lock }: NamedSpec,
+    { session, signal, entered, ...call }: UnitCall,
+  ): Promise<CallOutcome> {
     const { timeoutMs = this.#options.timeoutMs } = spec;
     const options = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, ...call };
     const serving = session === undefined ? undefined : this.#serving;
-    const work = beginCall({ name, spec }, call, options, (sandbox) => ({ ...this.#placeIn(sandbox, lock), serving }));
+    const begun = beginCall({ name, spec }, call, options, (sandbox) => ({ ...this.#placeIn(sandbox, lock), serving }));
+    const work: Work = (sandbox, owned) => {
+      entered?.(sandbox);
+      return begun(sandbox, owned);
+    };
     const { answer, printed } = await this.#options.sandboxes.use(principal, { owner, spec, lock, timeoutMs, signal, session, work });
     if (answer.type === "result" || answer.type === "error") return { answer, printed };
     throw answer.type === "refused" ? codeError(name, answer) : strange(answer);

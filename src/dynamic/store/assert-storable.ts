@@ -22,3 +22,7 @@ export function versionMissing({ name }: UnitId, number: number): BelljarError {
 export function changedMeanwhile({ name }: UnitId): BelljarError {
   return new BelljarError("TOOL_CONFLICT", `The tools ${JSON.stringify(name)} were changed meanwhile: look at them, and try again`);
 }
+
+export function ownerBusy(): BelljarError {
+  return new BelljarError("TOOL_CONFLICT", "Another process changes tools of the same owner: try again");
+}

@@ -7,6 +7,7 @@ import { assertStorable, versionMissing } from "./assert-storable.ts";
 import { HandFolders, messageOf } from "./hand-folders.ts";
 import { filesOf, HeadFiles, type FoundHead } from "./head-files.ts";
 import { HeadWatch } from "./head-watch.ts";
+import { OwnerLocks } from "./owner-locks.ts";
 import { PlacedFiles } from "./placed-files.ts";
 import { reportOnce } from "./report-once.ts";
 import { sweepStore } from "./sweep-store.ts";
@@ -40,6 +41,7 @@ class FilesStore implements EditableStore {
   readonly #versions: VersionFiles;
   readonly #changes: HeadWatch;
   readonly #hand: HandFolders;
+  readonly #owners: OwnerLocks;
   readonly #turns = new TurnsByKey();
   readonly #swept: Promise<void>;
 
@@ -54,6 +56,7 @@ class FilesStore implements EditableStore {
     this.#report = report;
     this.#heads = heads;
     this.#versions = versions;
+    this.#owners = new OwnerLocks(made("owners"));
     this.#changes = new HeadWatch(heads, report);
     const aside = realpathSync(made("aside"));
     this.#hand = new HandFolders({ folder: realpathSync(folder), aside, heads, copy, turns: this.#turns, report });
@@ -91,6 +94,10 @@ class FilesStore implements EditableStore {
   async remove(owner: string, name: string, expected: number): Promise<void> {
     const id = { owner, name };
     await this.#turns.run(unitKey(id), () => this.#change(id, expected, () => ({ kind: "removed", id })));
+  }
+
+  alone<T>(owner: string, work: () => Promise<T>): Promise<T> {
+    return this.#owners.alone(owner, work);
   }
 
   onChange(listener: ChangeListener): () => void {

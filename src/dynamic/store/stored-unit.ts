@@ -10,6 +10,7 @@ export const LOCK_BYTES_MAX = 2 ** 21;
 const REQUIREMENTS_MAX = 100;
 const REQUIREMENT_CHARACTERS_MAX = 200;
 export const TESTS_MAX = 50;
+const CALLS_MAX = 50;
 const TEXT_CHARACTERS_MAX = 2 ** 16;
 const TIMEOUT_MS_MAX = 24 * 60 * 60 * 1_000;
 const TOOLS_MAX = 100;
@@ -47,6 +48,12 @@ export const manifestSchema = z.strictObject({
   network: network.describe("Of the sandboxes that its calls run in. Default `none`"),
   secrets,
   limits: limits.describe("Of the sandboxes that its calls run in"),
+  calls: z
+    .array(z.string().regex(/^[A-Za-z0-9_-]{1,40}$/))
+    .max(CALLS_MAX)
+    .readonly()
+    .optional()
+    .describe("Names of tools that its code calls, with its caller's rights. Default: none"),
   reuse: z
     .enum(["call", "session"])
     .optional()

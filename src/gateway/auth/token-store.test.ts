@@ -55,6 +55,23 @@ describe("the token store", () => {
     expect(readFileSync(join(home, "tokens", `${soon.id}.json`), "utf8")).toContain('"version":2');
   });
 
+  it("tells what the valid tokens of one owner grant", async () => {
+    const store = createTokenStore(home);
+    await store.create("ci", ["read-only"]);
+    const other = await store.create("ci", ["network:none"]);
+    await store.create("ci", [], new Date(Date.now() - 1));
+    await store.create("else", []);
+    const granted = await store.grantsOf("token:ci");
+    expect(granted).toHaveLength(2);
+    expect(granted).toEqual(expect.arrayContaining([{ readOnly: true }, { network: "none" }]));
+    await createTokenStore(home).revoke(other.id);
+    const path = join(home, "tokens", `${other.id}.json`);
+    const unknown = { version: 1, id: other.id, name: "ci", sha256: "0".repeat(64), scopes: ["of-tomorrow"], createdAt: new Date() };
+    writeFileSync(path, JSON.stringify(unknown));
+    expect(await store.grantsOf("token:ci"), "one with a scope that nobody knows grants nothing").toEqual([{ readOnly: true }]);
+    expect(await store.grantsOf("ci")).toEqual([]);
+  });
+
   it("makes none with an end that its file cannot hold", async () => {
     const store = createTokenStore(home);
     for (const end of [new Date(Date.UTC(10_000, 0)), new Date(Number.NaN)])

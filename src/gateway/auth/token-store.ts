@@ -8,7 +8,7 @@ import { parseJson } from "../../files/parse-json.ts";
 import { removeFile } from "../../files/private-files.ts";
 import { createFile } from "../../files/replace-file.ts";
 import { assertStorableTime } from "../../files/storable-time.ts";
-import type { Principal } from "../../sandbox/sandbox.ts";
+import type { Grants, Principal } from "../../sandbox/sandbox.ts";
 import { dateField } from "../../sandbox/wire/fields.ts";
 import { parseScopes } from "./scopes.ts";
 
@@ -32,6 +32,8 @@ export interface TokenStore {
   revoke(id: string): Promise<void>;
   /** Who holds it; undefined for one that is none, or no more. */
   find(token: string): Promise<Principal | undefined>;
+  /** What each valid token of the principal with that id grants. Reads the files at each call. Empty: there is none. */
+  grantsOf(owner: string): Promise<readonly Grants[]>;
 }
 
 const SECRET_BYTES = 32;
@@ -60,6 +62,10 @@ type TokenRecord = z.output<typeof schema>;
 export function createTokenStore(home: string): TokenStore {
   const directory = join(home, "tokens");
   const read = (id: string): Promise<TokenRecord | undefined> => readRecord(directory, id);
+  const readAll = async (): Promise<readonly TokenRecord[]> => {
+    const records = await Promise.all((await idsIn(directory)).map(read));
+    return records.filter((record) => record !== undefined);
+  };
   return {
     async create(name, scopes, expiresAt) {
       assertName(name);
@@ -74,9 +80,7 @@ export function createTokenStore(home: string): TokenStore {
       return { id, token: `belljar_${id}_${secret}` };
     },
     async list() {
-      const records = await Promise.all((await idsIn(directory)).map(read));
-      const known = records.filter((record) => record !== undefined);
-      return known
+      return (await readAll())
         .map(({ id, name, scopes, createdAt, expiresAt }) => ({ id, name, scopes, createdAt, ...(expiresAt && { expiresAt }) }))
         .toSorted((one, other) => one.createdAt.getTime() - other.createdAt.getTime());
     },
@@ -92,6 +96,10 @@ export function createTokenStore(home: string): TokenStore {
       const isRight = timingSafeEqual(digest(secret), Buffer.from(record?.sha256 ?? "0".repeat(64), "hex"));
       return record && isRight && isValid(record) ? toPrincipal(record) : undefined;
     },
+    async grantsOf(owner) {
+      const records = (await readAll()).filter((record) => ownerOf(record) === owner && isValid(record));
+      return records.flatMap(({ scopes }) => grantsIfKnown(scopes));
+    },
   };
 }
 
@@ -103,8 +111,22 @@ function createId(): string {
   return Array.from({ length: ID_LENGTH }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join("");
 }
 
-function toPrincipal({ name, scopes }: TokenRecord): Principal {
-  return { id: `token:${name}`, name, grants: parseScopes(scopes) };
+function toPrincipal(record: TokenRecord): Principal {
+  return { id: ownerOf(record), name: record.name, grants: parseScopes(record.scopes) };
+}
+
+function ownerOf({ name }: TokenRecord): string {
+  return `token:${name}`;
+}
+
+/** A token whose scopes are not all known lets nobody in. */
+function grantsIfKnown(scopes: readonly string[]): readonly Grants[] {
+  try {
+    return [parseScopes(scopes)];
+  } catch (cause) {
+    if (cause instanceof BelljarError) return [];
+    throw cause;
+  }
 }
 
 function assertName(name: string): void {

@@ -16,11 +16,12 @@ export async function prepareNetwork(
   options: CreateOptions,
   { networks, standard }: { readonly networks: HomeNetworks; readonly standard: NetworkPolicy },
 ): Promise<NetworkRecord> {
+  const { networkOf = principal } = options;
   const network = await networks.check(options.network ?? (await policyWithin(standard, principal)));
   const networkCeiling = options.networkCeiling === undefined ? undefined : await networks.check(options.networkCeiling);
-  await assertNetworkGranted(network, principal);
-  await assertNetworkGranted(networkCeiling ?? "none", principal);
-  const networkInside = options.isPublicOnly ? "none" : insideOf(principal);
+  await assertNetworkGranted(network, networkOf);
+  await assertNetworkGranted(networkCeiling ?? "none", networkOf);
+  const networkInside = options.isPublicOnly ? "none" : insideOf(networkOf);
   const policies = {
     network,
     ...(networkCeiling !== undefined && { networkCeiling }),

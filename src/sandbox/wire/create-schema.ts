@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { networkPolicySchema, secretUsesSchema } from "../network-schema.ts";
 import type { Limits, Workspace } from "../../runtime/runtime.ts";
+import type { Principal } from "../principal.ts";
 import { autoCheckpoint, deadlineAction, schemaOf } from "./fields.ts";
 import { labelsSchema, variablesSchema } from "./texts-schema.ts";
 
@@ -96,6 +97,8 @@ export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchem
   readonly isHidden?: true;
   /** Whose secrets `secrets` names, by the principal's id. Default: its owner's. Clients of a server name nobody. */
   readonly secretsOf?: string;
+  /** Who must have been granted its network. Default: its owner. Clients of a server name nobody. */
+  readonly networkOf?: Pick<Principal, "grants">;
   /** It reaches no place that is not of the public Internet, whatever its owner may reach. Clients of a server ask for it in vain. */
   readonly isPublicOnly?: boolean;
   /** Id of a hidden snapshot, whose files it begins with in the place of a template's. Clients of a server name none. */

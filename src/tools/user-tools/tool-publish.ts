@@ -75,6 +75,7 @@ async function describe(texts: Texts, { principal, signal }: ToolContext, { want
     ...changed("Packages beside those that its code names", packagesOf(wanted), before && packagesOf(before)),
     ...changed("Network", networkOf(wanted), before && networkOf(before)),
     ...changed("Secrets", secretsOf(wanted), before && secretsOf(before)),
+    ...([wanted, before].some((one) => one?.calls) ? changed("Calls of other tools", callsOf(wanted), before && callsOf(before)) : []),
     "",
     diff === undefined ? "Its code:" : "What changes of its code:",
     shown,
@@ -87,6 +88,10 @@ function changed(what: string, now: string, before: string | undefined): readonl
 
 function packagesOf({ requirements = [], sdist }: UnitDetail): string {
   return `${requirements.map((one) => JSON.stringify(one)).join(", ") || "none"}${sdist ? ", and their own code runs at the install" : ""}`;
+}
+
+function callsOf({ calls = [] }: UnitDetail): string {
+  return calls.join(", ") || "none";
 }
 
 function secretsOf({ secrets = {} }: UnitDetail): string {

@@ -4,7 +4,7 @@ import type { BelljarError } from "../../../src/errors.ts";
 import type { SpecChanges } from "../../../src/dynamic/spec-changes.ts";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { listed } from "../../support/listed.ts";
-import { openToolsLab, textOf, type ToolsLab } from "../../support/tools-lab.ts";
+import { openToolsLab, textOf, type ToolsLab, type ToolsProcess } from "../../support/tools-lab.ts";
 
 let lab: ToolsLab;
 beforeAll(async () => void (lab = await openToolsLab()), 120_000);
@@ -187,6 +187,24 @@ it("lets one of two that add a name at the same moment have it, also of two proc
   const outcomes = await Promise.allSettled(adding);
   const codes = outcomes.map((one) => (one.status === "rejected" ? (one.reason as BelljarError).code : "done"));
   expect(codes.toSorted()).toEqual(["TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "done"]);
+});
+
+it.each(["add", "publish"] as const)("lets one of several units have a tool's name that %s at once, also in two processes", async (how) => {
+  const code = javascript("x").replace("{", `{ name: "contested_${how}",`);
+  const names = [0, 1, 2, 3].map((index) => `${how}_unit_${index}`);
+  const give = async ({ tools }: ToolsProcess, name: string): Promise<unknown> => {
+    const given = { name, spec: { language: "javascript", code } } as const;
+    if (how === "add") return tools.add(LOCAL, given, signal, { publish: true });
+    return tools.publish(LOCAL, name, signal);
+  };
+  if (how === "publish")
+    await Promise.all(names.map((name) => lab.tools.add(LOCAL, { name, spec: { language: "javascript", code } }, signal)));
+  const another = await lab.another();
+  const outcomes = await Promise.allSettled(names.map((name, index) => give(index % 2 === 0 ? lab : another, name)));
+  const codes = outcomes.map((one) => (one.status === "rejected" ? (one.reason as BelljarError).code : "done"));
+  expect(codes.toSorted()).toEqual(["TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "TOOL_NAME_TAKEN", "done"]);
+  const live = (await lab.tools.list(LOCAL)).tools.filter(({ name, state }) => names.includes(name) && state === "live");
+  expect(live).toHaveLength(1);
 });
 
 it("has what another process of the home has published", async () => {

@@ -8,6 +8,7 @@ const CONNECT_MS = 10_000;
 /** The server ends a statement before this process gives it up. */
 const STATEMENT_MS = 10_000;
 const QUERY_MS = 15_000;
+const QUERY_CANCELED = "57014";
 
 /** Runs one statement, whose values are parameters, and gives back its rows. */
 export type Query = <Row>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
@@ -110,6 +111,11 @@ async function transact<T>(client: postgres.PoolClient, work: (query: Query) => 
 
 export function isUnavailable(cause: unknown): cause is BelljarError {
   return cause instanceof BelljarError && cause.code === "TOOL_STORE_UNAVAILABLE";
+}
+
+/** Whether the server has ended a statement at its limit of time. */
+export function isTooLate(cause: unknown): boolean {
+  return isUnavailable(cause) && (cause.cause as { readonly code?: unknown } | undefined)?.code === QUERY_CANCELED;
 }
 
 /** Why it failed, for whoever runs Belljar. */

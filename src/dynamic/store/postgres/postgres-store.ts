@@ -1,17 +1,18 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import { Turns } from "../../../async/turns.ts";
 import { BelljarError } from "../../../errors.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import type { UnitHead, UnitVersion } from "../../unit.ts";
 import type { LeftTools } from "../../take-over.ts";
 import { keyOf } from "../../unit-key.ts";
-import { assertStorable, changedMeanwhile, versionMissing } from "../assert-storable.ts";
+import { assertStorable, changedMeanwhile, ownerBusy, versionMissing } from "../assert-storable.ts";
 import { reportOnce } from "../report-once.ts";
 import { unitHeadSchema, unitVersionSchema } from "../stored-unit.ts";
 import type { ChangeListener, UnitId, UnitStore } from "../unit-store.ts";
 import { ChangeChannel, noticeOf, TELL_CHANGE } from "./change-channel.ts";
 import type { DatabasePlace } from "./database-place.ts";
-import { type Database, isUnavailable, openDatabase, type Query, reasonOf } from "./database.ts";
+import { type Database, isTooLate, isUnavailable, openDatabase, type Query, reasonOf } from "./database.ts";
 import { McpBoxRows } from "./mcp-box-rows.ts";
 import { migrate } from "./migrate.ts";
 
@@ -67,6 +68,7 @@ class PostgresStore implements PostgresUnitStore {
   readonly #database: Database;
   readonly #changes: ChangeChannel;
   readonly #report: (problem: string) => void;
+  readonly #alone = new Turns();
 
   constructor(database: Database, changes: ChangeChannel, report: (problem: string) => void) {
     this.left = new McpBoxRows(database);
@@ -114,6 +116,18 @@ class PostgresStore implements PostgresUnitStore {
     if (gone.length === 0) throw await refusal(this.#database.query, id);
   }
 
+  /** One of this process at a time: each holds a connection, and its work needs another one. */
+  alone<T>(owner: string, work: () => Promise<T>): Promise<T> {
+    return this.#alone.run(() =>
+      this.#database.transaction(async (query) => {
+        await query("SELECT pg_advisory_xact_lock($1::bigint)", [lockOf(owner)]).catch((cause: unknown) => {
+          throw isTooLate(cause) ? ownerBusy() : cause;
+        });
+        return work();
+      }),
+    );
+  }
+
   onChange(listener: ChangeListener): () => void {
     return this.#changes.on(listener);
   }
@@ -148,6 +162,11 @@ function readHead({ id, revision, head: text }: UnitRow): UnitHead | undefined {
 
 function toKey(unit: UnitId): Buffer {
   return createHash("sha256").update(keyOf(unit)).digest();
+}
+
+/** PostgreSQL's number for what has a lock of its own: the owner. Two owners of one number only wait for each other. */
+function lockOf(owner: string): string {
+  return createHash("sha256").update(owner).digest().readBigInt64BE().toString();
 }
 
 async function swapHead(query: Query, head: UnitHead, expected: number): Promise<void> {

@@ -129,6 +129,18 @@ it("judges the times of a token by its own clock", async () => {
   expect(await lab.find(await lab.issuer.token({ exp: now() + 3_900 }))).toEqual(ALICE);
 });
 
+it("notes what it lets in, and until when", async () => {
+  const noted: unknown[] = [];
+  await using issuer = await openOAuthIssuer({ audience: AUDIENCE });
+  const keys = createIssuerKeys({ issuer: new URL(issuer.issuer), cooldownMs: 0 });
+  const seen = { note: (...what: unknown[]) => void noted.push(what) };
+  const verifier = createOAuthVerifier({ issuer: issuer.issuer, audience: AUDIENCE, keys, seen });
+  const exp = now() + 300;
+  await verifier.find(await issuer.token({ exp }));
+  await verifier.find(await issuer.token({ exp: now() - 300 }));
+  expect(noted).toEqual([[ALICE, new Date(exp * 1_000)]]);
+});
+
 it("says that a scope is missing when a good token is for other things", async () => {
   await using lab = await openLab();
   for (const scope of [undefined, "", "openid profile workspaces", 7])

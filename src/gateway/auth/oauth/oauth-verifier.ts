@@ -4,6 +4,7 @@ import { BelljarError } from "../../../errors.ts";
 import type { Principal } from "../../../sandbox/sandbox.ts";
 import type { TokenVerifier } from "../authenticate.ts";
 import { grantsOfScopes } from "./oauth-scopes.ts";
+import type { SeenTokens } from "./seen-tokens.ts";
 
 export interface OAuthVerifierOptions {
   readonly issuer: string;
@@ -11,6 +12,8 @@ export interface OAuthVerifierOptions {
   readonly audience: string;
   readonly keys: JWTVerifyGetKey;
   readonly now?: () => Date;
+  /** Is told of each token that is valid, and until when it is. */
+  readonly seen?: Pick<SeenTokens, "note">;
 }
 
 /** Signatures with a public key alone: with a shared secret, a key that everybody may read would sign. */
@@ -30,7 +33,10 @@ export function createOAuthVerifier(options: OAuthVerifierOptions): TokenVerifie
       if (token.split(".").length !== 3) return undefined;
       const verified = await verify(token, options);
       if (!verified || !TYPE.test(verified.protectedHeader.typ ?? "JWT")) return undefined;
-      return toPrincipal(verified.payload);
+      const { payload } = verified;
+      const principal = toPrincipal(payload);
+      if (principal && payload.exp !== undefined) options.seen?.note(principal, new Date(payload.exp * 1_000));
+      return principal;
     },
   };
 }

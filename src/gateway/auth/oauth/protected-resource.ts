@@ -3,7 +3,7 @@ import { BelljarError } from "../../../errors.ts";
 import type { TokenVerifier } from "../authenticate.ts";
 import { assertPrivate, createIssuerKeys } from "./issuer-keys.ts";
 import { OFFERED_SCOPES } from "./oauth-scopes.ts";
-import { createOAuthVerifier } from "./oauth-verifier.ts";
+import { createOAuthVerifier, type OAuthVerifierOptions } from "./oauth-verifier.ts";
 
 /** This server, as OAuth calls it: whoever holds an access token that the issuer made for it is served. */
 export interface ProtectedResource {
@@ -16,20 +16,19 @@ export interface ProtectedResource {
   readonly metadataUrl: string;
 }
 
-export interface ProtectedResourceOptions {
+export interface ProtectedResourceOptions extends Pick<OAuthVerifierOptions, "now" | "seen"> {
   readonly issuer: string;
   readonly audience: string;
   readonly resource?: string;
   readonly jwksUri?: string;
   readonly keysCooldownMs?: number;
-  readonly now?: () => Date;
 }
 
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 /** Asks nobody yet. Throws `CONFIG_INVALID`. */
 export function openProtectedResource(options: ProtectedResourceOptions): ProtectedResource {
-  const { issuer, audience, jwksUri, keysCooldownMs: cooldownMs } = options;
+  const { issuer, audience, jwksUri, keysCooldownMs: cooldownMs, now, seen } = options;
   const resource = readResource(options.resource ?? audience);
   const keys = createIssuerKeys({
     issuer: assertPrivate(new URL(issuer)),
@@ -37,7 +36,7 @@ export function openProtectedResource(options: ProtectedResourceOptions): Protec
     ...(cooldownMs !== undefined && { cooldownMs }),
   });
   return {
-    verifier: createOAuthVerifier({ issuer, audience, keys, ...(options.now && { now: options.now }) }),
+    verifier: createOAuthVerifier({ issuer, audience, keys, ...(now && { now }), ...(seen && { seen }) }),
     isOurs: (token) => issuerOf(token) === issuer,
     metadata: {
       resource: options.resource ?? audience,

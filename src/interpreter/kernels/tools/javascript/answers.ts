@@ -26,6 +26,11 @@ export class Answers {
     if (++this.#notes <= MAX_NOTES) this.#write(type, body);
   }
 
+  /** What the host is to do, which answers on the same channel. */
+  ask(body: string): void {
+    this.#write("call", body);
+  }
+
   /** The last line. It ends the process, whatever the code left running, and without its `exit` listeners. */
   end(type: "tools" | "requirements" | "refused" | "result" | "error", body: string): never {
     this.#write(type, body);

@@ -1,4 +1,5 @@
 import type { Answers } from "./answers.ts";
+import { type Called, Calls } from "./calls.ts";
 import { toJsonText } from "./json-text.ts";
 
 /** Each as the host tells it: the last three say no more to a caller than `error`. */
@@ -23,6 +24,8 @@ export interface ToolContext {
   readonly progress: (progress: unknown, total?: unknown, message?: unknown) => void;
   /** Tells the caller a line. `warn` is `warning`. What is no text is shown as JSON. */
   readonly log: (level: unknown, message: unknown) => void;
+  /** Calls another tool with the caller's rights, if the unit declares it in its `calls`. Rejects with a `ToolError` that has the `code`. */
+  readonly call: (tool: unknown, args?: unknown) => Promise<Called>;
   /** Aborts when the caller gives the call up: the host sends SIGTERM. */
   readonly signal: AbortSignal;
 }
@@ -30,7 +33,9 @@ export interface ToolContext {
 export function createContext(answers: Answers): ToolContext {
   const gaveUp = new AbortController();
   process.on("SIGTERM", () => gaveUp.abort());
+  const calls = new Calls(answers);
   return {
+    call: (tool, args) => calls.call(tool, args),
     signal: gaveUp.signal,
     progress(progress, total, message) {
       const text = message === undefined ? undefined : toText(message).slice(0, PROGRESS_CHARACTERS);

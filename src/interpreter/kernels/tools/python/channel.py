@@ -2,11 +2,12 @@
 
 import fcntl
 from _thread import RLock
-from os import _exit, close, getpid, register_at_fork, set_blocking, urandom, write
+from os import _exit, close, getpid, read, register_at_fork, set_blocking, urandom, write
 
-from _belljar.json_text import LONGEST_LINE, encode
+from _belljar.json_text import LONGEST_LINE, encode, parse
 
 LOWEST, SURE = 64, 10
+READ_SIZE = 1 << 18
 
 
 def open_channel(descriptor, token):
@@ -18,7 +19,7 @@ def open_channel(descriptor, token):
     spoil its own answer only.
     """
     moved = move(descriptor)
-    owner, lock = getpid(), RLock()
+    owner, lock, asking = getpid(), RLock(), RLock()
     register_at_fork(after_in_child=lambda: close_quietly(moved))
 
     def send(message):
@@ -31,7 +32,28 @@ def open_channel(descriptor, token):
                 write_all(moved, line)
         return True
 
+    def ask(message):
+        """Sends a message, and waits for the host's line. One at a time: the host answers in order."""
+        if getpid() != owner:
+            raise RuntimeError("A process that the tool forked calls no tools")
+        with asking:
+            if not send(message):
+                raise ValueError("The arguments are longer than the 8 MiB that a call may have")
+            return parse(read_line(moved).decode("utf-8"))
+
+    send.ask = ask
     return send
+
+
+def read_line(descriptor):
+    """The host sends nothing but what was asked for, so nothing comes behind the line."""
+    parts = []
+    while not parts or not parts[-1].endswith(b"\n"):
+        part = read(descriptor, READ_SIZE)
+        if not part:
+            _exit(1)  # The host is gone.
+        parts.append(part)
+    return b"".join(parts)
 
 
 def write_all(descriptor, line):

@@ -1,9 +1,11 @@
-"""What a parameter of the type `Context` gives: progress and logs, for functions with `async` and without."""
+"""What a parameter of the type `Context` gives: progress, logs and calls, for functions with `async` and without."""
 
 from _belljar.errors import cut, safe
+from _belljar.values import plain
 
 LEVELS = ("debug", "info", "notice", "warning", "error")
 LONGEST_STATUS = 2000
+LONGEST_NAME = 200
 
 
 class Done:
@@ -11,6 +13,27 @@ class Done:
 
     def __await__(self):
         return
+        yield
+
+
+class ToolError(Exception):
+    """A called tool has failed, or may not be called."""
+
+    def __init__(self, message, code=None):
+        super().__init__(message)
+        self.code = code
+
+
+class Called:
+    """What a called tool answered. It may be awaited."""
+
+    def __init__(self, answer):
+        self.value = answer["value"]
+        self.content = answer["content"]
+        self.text = text_of(answer)
+
+    def __await__(self):
+        return self
         yield
 
 
@@ -31,6 +54,14 @@ class Context:
             raise ValueError("A log has one of the levels %s" % ", ".join(LEVELS))
         return self._send({"type": "log", "level": level, "message": cut(safe(str, message))})
 
+    def call(self, name, arguments=None):
+        """Calls another tool with the caller's rights, if the tool declares it in its `calls`."""
+        answer = self._ask({"type": "call", "tool": cut(safe(str, name), LONGEST_NAME), "arguments": plain(arguments or {})})
+        if answer["isError"]:
+            value = answer["value"]
+            raise ToolError(text_of(answer), value.get("code") if isinstance(value, dict) else None)
+        return Called(answer)
+
     def debug(self, message, **_options):
         return self.log("debug", message)
 
@@ -42,6 +73,9 @@ class Context:
 
     def error(self, message, **_options):
         return self.log("error", message)
+
+    def _ask(self, message):
+        return self._send(message)
 
     def _send(self, report):
         raise RuntimeError("Only the Context that a tool was called with reaches its caller")
@@ -55,7 +89,12 @@ def open_context(send):
         return Done()
 
     context._send = report
+    context._ask = send.ask
     return context
+
+
+def text_of(answer):
+    return "\n".join(block["text"] for block in answer["content"] if block["type"] == "text")
 
 
 def finite(value):

@@ -1,0 +1,69 @@
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { textResult } from "../../catalog/tool-result.ts";
+import type { ToolResult } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
+import { type CallTool, HarnessCalls } from "./harness-calls.ts";
+
+const ask = (tool: string) => ({ token: "t", type: "call", tool, arguments: {} }) as const;
+const nextLine = async (channel: PassThrough): Promise<unknown> => {
+  for await (const chunk of channel.iterator({ destroyOnReturn: false })) return JSON.parse(String(chunk));
+  return undefined;
+};
+
+it("calls one after the other, the next once the code has taken the answer", async () => {
+  const begun: string[] = [];
+  const callTool: CallTool = async (name) => (begun.push(name), textResult(name));
+  const channel = new PassThrough({ highWaterMark: 1 });
+  await using calls = new HarnessCalls({ callTool, channel });
+  for (const tool of ["one", "two"]) calls.take(ask(tool));
+  await new Promise((resolve) => channel.once("readable", resolve));
+  expect(begun).toEqual(["one"]);
+  expect(await nextLine(channel)).toEqual({ value: "one", content: [{ type: "text", text: "one" }], isError: false });
+  expect(await nextLine(channel)).toMatchObject({ value: "two" });
+});
+
+it("answers a failure, a result that is too long, and a call without anybody to make it", async () => {
+  const results: Readonly<Record<string, () => ToolResult>> = {
+    failing: () => {
+      throw new BelljarError("TOOL_NOT_FOUND", "there is none");
+    },
+    large: () => textResult("x".repeat(9 * 1_048_576)),
+  };
+  const answerOf = async (tool: string, callTool?: CallTool): Promise<unknown> => {
+    const channel = new PassThrough();
+    await using calls = new HarnessCalls({ callTool, channel });
+    calls.take(ask(tool));
+    return await nextLine(channel);
+  };
+  const callTool: CallTool = async (name) => results[name]?.() ?? textResult("unknown");
+  const failed = (code: string) => ({ isError: true, value: { code } });
+  expect(await answerOf("failing", callTool)).toMatchObject(failed("TOOL_NOT_FOUND"));
+  expect(await answerOf("large", callTool)).toMatchObject(failed("RESULT_TOO_LARGE"));
+  expect(await answerOf("any")).toMatchObject(failed("NOT_SUPPORTED"));
+});
+
+it("goes on with a code that was told that it calls too often, and not with one that goes on asking", async () => {
+  const channel = new PassThrough();
+  channel.resume();
+  await using calls = new HarnessCalls({ callTool: async () => textResult(""), channel });
+  const taken = Array.from({ length: 102 }, () => calls.take(ask("any")));
+  expect(taken.indexOf(false)).toBe(101);
+});
+
+it("ends the call that runs, and begins no other", async () => {
+  const begun: string[] = [];
+  let start = (): void => undefined;
+  const started = new Promise<void>((resolve) => (start = resolve));
+  const callTool: CallTool = async (name, _args, signal) => {
+    begun.push(name);
+    start();
+    return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+  {
+    await using calls = new HarnessCalls({ callTool, channel: new PassThrough() });
+    for (const tool of ["one", "two"]) calls.take(ask(tool));
+    await started;
+  }
+  expect(begun).toEqual(["one"]);
+});
