@@ -1,4 +1,3 @@
-import { mapLimit } from "../async/map-limit.ts";
 import { OwnedWork } from "../async/owned-work.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import type { ToolSource } from "../catalog/tool-source.ts";
@@ -23,7 +22,7 @@ import type { UnitId, UnitStore } from "./store/unit-store.ts";
 import { type LeftTools, takeOver } from "./take-over.ts";
 import { newestOf, shownVersion, toDetail, toInfo, toShownProblem, type UnitFacts } from "./unit-info.ts";
 import type { ChangedUnit, GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife, UnitListOptions } from "./unit-life.ts";
-import { assertUnitLimit, fitUnits, parseUnitCursor, toUnitCursor, UNITS_PAGE_MAX } from "./unit-pages.ts";
+import { readUnitPage } from "./unit-pages.ts";
 import { assertUnitName, nameTaken } from "./unit-name.ts";
 import { UnitStatistics } from "./unit-statistics.ts";
 import type { UnitHead, UnitSpec, UnitVersion, VersionHead } from "./unit.ts";
@@ -35,8 +34,6 @@ const VERSIONS_MAX = 20;
 const UNITS_MAX = 2_000;
 /** Time to read an edit that nobody takes up. */
 const LOOK_MS = 30_000;
-/** How many versions are read together for a list. */
-const LISTED_TOGETHER = 32;
 
 export interface UserToolsOptions {
   readonly store: UnitStore;
@@ -121,25 +118,15 @@ export class UserTools implements UnitLife, AsyncDisposable {
     return this.#live;
   }
 
-  async list(principal: Principal, { cursor, limit = UNITS_PAGE_MAX }: UnitListOptions = {}): Promise<UnitPage> {
-    assertUnitLimit(limit);
-    const after = cursor === undefined ? "" : parseUnitCursor(cursor);
-    const own = this.#units.of(principal).filter(({ name }) => name > after);
-    const heads = own.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, Math.min(limit, UNITS_PAGE_MAX));
+  async list(principal: Principal, options: UnitListOptions = {}): Promise<UnitPage> {
+    const { id: owner } = principal;
+    const isFirst = options.cursor === undefined;
     this.#edits?.tryAgain();
-    const { id } = principal;
-    const problems = this.#edits ? this.#edits.problems(id) : await this.#look.problems(id, cursor === undefined);
-    const infos = await mapLimit(heads, LISTED_TOGETHER, (head) => this.#infoOf(head, problems.get(head.name)).catch(() => undefined));
-    const found = infos.filter((info) => info !== undefined);
-    const tools = fitUnits(found);
-    const last = tools.length < found.length ? tools.at(-1) : heads.at(-1);
-    const hasMore = heads.length < own.length || tools.length < found.length;
-    const unread = cursor === undefined ? [...problems].filter(([name]) => !this.#units.get({ owner: principal.id, name })) : [];
-    return {
-      tools,
-      ...(unread.length > 0 && { problems: unread.map(([name, problem]) => ({ name, ...toShownProblem(problem) })) }),
-      ...(hasMore && last && { nextCursor: toUnitCursor(last.name) }),
-    };
+    const problems = this.#edits ? this.#edits.problems(owner) : await this.#look.problems(owner, isFirst);
+    const page = await readUnitPage(this.#units.of(principal), options, (head) => this.#infoOf(head, problems.get(head.name)));
+    const unread = isFirst ? [...problems].filter(([name]) => !this.#units.get({ owner, name })) : [];
+    const shown = unread.map(([name, problem]) => ({ name, ...toShownProblem(problem) }));
+    return { ...page, ...(shown.length > 0 && { problems: shown }) };
   }
 
   async get(principal: Principal, name: string, number?: number): Promise<UnitDetail> {
