@@ -30,6 +30,7 @@ export async function readCode(call: CommandCall, file: string): Promise<Pick<Un
 export async function readOptions(call: CommandCall): Promise<Omit<UnitSpec, "language" | "code">> {
   const limits = namedLimits(call);
   const secrets = textOptions(call, "secret");
+  const calls = textOptions(call, "calls");
   const timeout = textOption(call, "timeout");
   const tests = textOption(call, "tests");
   return withoutUndefined({
@@ -37,6 +38,7 @@ export async function readOptions(call: CommandCall): Promise<Omit<UnitSpec, "la
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(secrets.length > 0 && { secrets: parseSecretOptions(secrets) }),
     ...(timeout !== undefined && { timeoutMs: parseDuration("timeout", timeout) }),
+    ...(calls.length > 0 && { calls }),
     reuse: choiceOption(call, "reuse", ["call", "session"]),
     ...(tests !== undefined && { tests: await readTests(tests, call) }),
   });

@@ -25,8 +25,9 @@ async function exercise(cli: CliHome, env: Readonly<Record<string, string>> = {}
   const second = await shown();
   expect(second).toMatchObject({ version: 2, code: script("two"), limits: { pids: 32, memoryBytes: 2 ** 28 } });
   expect([second["tests"], second["timeoutMs"]]).toEqual([undefined, undefined]);
-  expect(await run("update", "says", "--reuse", "session", "--clear", "limits")).toMatchObject({ code: 0 });
-  expect(await shown()).toMatchObject({ version: 3, code: script("two"), reuse: "session" });
+  const more = ["--reuse", "session", "--clear", "limits", "--calls", "read_file", "--calls", "run_command"];
+  expect(await run("update", "says", ...more)).toMatchObject({ code: 0 });
+  expect(await shown()).toMatchObject({ version: 3, code: script("two"), reuse: "session", calls: ["read_file", "run_command"] });
   expect((await shown())["limits"]).toBeUndefined();
   expect(await run("update", "says", "--deps")).toMatchObject({ code: 0 });
   expect(await shown()).toMatchObject({ version: 3, newest: 3 });

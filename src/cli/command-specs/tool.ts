@@ -15,6 +15,12 @@ const VERSION = {
     value: "call|session",
     description: "session: one sandbox for all calls of a client (default call: a fresh one each time)",
   },
+  calls: {
+    type: "string",
+    multiple: true,
+    value: "TOOL",
+    description: "A tool that its code calls, with its caller's rights; may be repeated",
+  },
   tests: { type: "string", value: "FILE", description: "JSON file with its tests: [{arguments, expect: {text?, structured?, error?}}]" },
   draft: DRAFT,
   json: JSON_OPTION,
@@ -48,7 +54,8 @@ export const TOOL: readonly CommandSpec[] = [
         type: "string",
         multiple: true,
         value: "WHAT",
-        description: "network, secrets, limits, timeout, reuse, tests, requirements or sdist: the new version has none; may be repeated",
+        description:
+          "network, secrets, limits, timeout, reuse, calls, tests, requirements or sdist: the new version has none; may be repeated",
       },
       deps: { type: "boolean", description: "Install the newest packages that fit its requirements" },
     },

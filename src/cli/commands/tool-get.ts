@@ -22,7 +22,23 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 }
 
 function toRows(unit: UnitDetail): readonly (readonly string[])[] {
-  const { name, state, isShared, version, newest, language, createdAt, tools, network, secrets, limits, requirements, tests, stats } = unit;
+  const {
+    name,
+    state,
+    isShared,
+    version,
+    newest,
+    language,
+    createdAt,
+    tools,
+    network,
+    secrets,
+    limits,
+    requirements,
+    calls,
+    tests,
+    stats,
+  } = unit;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["name", name],
     ["state", isShared ? `${state}, shared with everybody` : state],
@@ -31,6 +47,7 @@ function toRows(unit: UnitDetail): readonly (readonly string[])[] {
     ["created", `${createdAt.toISOString()} (${formatWhen(createdAt)})`],
     ...tools.map((tool) => ["tool", `${tool.name} ${JSON.stringify(tool.inputSchema)}`] as const),
     ["requires", requirements?.join(" ")],
+    ["calls", calls?.join(" ")],
     ["network", network && JSON.stringify(network)],
     ["secrets", secrets && Object.keys(secrets).join(" ")],
     ["limits", limits && JSON.stringify(limits)],

@@ -15,6 +15,7 @@ const CLEARED = {
   limits: "limits",
   timeout: "timeoutMs",
   reuse: "reuse",
+  calls: "calls",
   tests: "tests",
   requirements: "requirements",
   sdist: "sdist",

@@ -41,13 +41,14 @@ export const shownParts = {
   network: z.string().describe("none, all, or the rules of what its calls reach"),
   secrets: z.array(z.string()),
   requirements: z.array(z.string()).describe("Beside those that the code names"),
+  calls_tools: z.array(z.string()).describe("What its code may call"),
   tests: z.number().int(),
 };
 
 export function toShownParts(unit: UnitDetail): z.output<z.ZodObject<typeof shownParts>> {
-  const { secrets = {}, requirements = [], tests = [] } = unit;
+  const { secrets = {}, requirements = [], calls = [], tests = [] } = unit;
   const names = new Set(Object.values(secrets).map(({ secret }) => secret));
-  return { network: networkOf(unit), secrets: [...names], requirements: [...requirements], tests: tests.length };
+  return { network: networkOf(unit), secrets: [...names], requirements: [...requirements], calls_tools: [...calls], tests: tests.length };
 }
 
 /** In a person's words. */

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { UnitSpec } from "../../dynamic/unit.ts";
 import { jsonObject, TESTS_MAX, testSchema, unitSpecSchema } from "../../dynamic/store/stored-unit.ts";
 
-const { language, code, requirements, sdist, network, secrets, reuse } = unitSpecSchema.shape;
+const { language, code, requirements, sdist, network, secrets, calls, reuse } = unitSpecSchema.shape;
 
 export const unitName = z.string().min(1).max(200).describe("Name of the unit, as tool_list shows it");
 
@@ -27,6 +27,7 @@ export const specArguments = {
   network,
   secrets,
   limits,
+  calls,
   reuse,
   timeout_ms: z.number().int().min(1).max(86_400_000).optional().describe("Of one call"),
   tests: z
