@@ -20,11 +20,13 @@ it("is aborted, and waited for, when its owner is disposed", async () => {
   expect(order).toEqual(["work", "owner"]);
 });
 
-it("begins aborted once its owner is disposed", async () => {
+it("does not begin once its owner is disposed", async () => {
   const owner = new OwnedWork();
   await owner[Symbol.asyncDispose]();
-  const work = owner.run(new AbortController().signal, (signal) => untilAborted(signal, () => undefined));
+  let hasBegun = false;
+  const work = owner.run(new AbortController().signal, async () => void (hasBegun = true));
   await expect(work).rejects.toThrow("being closed");
+  expect(hasBegun).toBe(false);
 });
 
 it("is aborted with its caller's reason", async () => {

@@ -3,16 +3,16 @@ export class OwnedWork implements AsyncDisposable {
   readonly #running = new Map<AbortController, Promise<unknown>>();
   #isClosed = false;
 
-  /** The work's signal aborts as the given one does, and when the owner is disposed. Rejects as the work does. */
+  /** The work's signal aborts as the given one does, and when the owner is disposed. Rejects as the work does, and at once after that. */
   async run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw closing();
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
-    if (this.#isClosed) controller.abort(closing());
-    const running = work(controller.signal);
-    this.#running.set(controller, running);
     try {
+      const running = work(controller.signal);
+      this.#running.set(controller, running);
       return await running;
     } finally {
       this.#running.delete(controller);

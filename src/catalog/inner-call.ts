@@ -1,18 +1,21 @@
 import { BelljarError } from "../errors.ts";
 import { type CallClient, unreachable } from "./question.ts";
-import type { InnerCallOptions, Tool } from "./tool.ts";
+import type { InnerCallOptions, Progress, Tool } from "./tool.ts";
 
 /** What of an outer call holds for one inside it. */
 export interface OuterCall extends Pick<InnerCallOptions, "isForeign"> {
   readonly signal: AbortSignal;
   readonly client?: CallClient;
+  readonly progress?: ((progress: Progress) => void) | undefined;
 }
 
 /** The outer call, as one inside it has it. */
 export function innerCall<Outer extends OuterCall>(outer: Outer, { signal, isForeign }: InnerCallOptions = {}): Outer {
-  const { isForeign: _outer, ...call } = outer;
+  const { isForeign: _outer, progress, ...call } = outer;
   return {
     ...call,
+    // A client hears one row of reports, which only grows: it is the code's own.
+    ...(progress && !isForeign && { progress }),
     ...(outer.client && isForeign && { client: SILENT }),
     ...(signal && { signal: AbortSignal.any([outer.signal, signal]) }),
     ...(isForeign && { isForeign }),

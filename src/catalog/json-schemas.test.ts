@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { BelljarError } from "../errors.ts";
 import { openJsonSchemas } from "./json-schemas.ts";
@@ -137,18 +137,37 @@ it("compiles a schema that takes too long again only after five minutes", async 
   expect(compilations).toBe(2);
 });
 
-it("refuses nothing for good that a busy machine kept from its end", async () => {
-  let isBusy = true;
-  const run: TimeLimit["run"] = (work) => {
-    if (!isBusy) work();
-    return isBusy ? "stalled" : "ran";
+describe("on a machine that is busy", () => {
+  const BUSY = { problems: ["this machine is too busy to check them now: try again"] };
+  const open = async () => {
+    const machine = { isBusy: true };
+    const run: TimeLimit["run"] = (work) => {
+      if (!machine.isBusy) work();
+      return machine.isBusy ? "stalled" : "ran";
+    };
+    return { machine, schemas: await openJsonSchemas({ limit: { run }, now: () => 0 }) };
   };
-  const stalled = await openJsonSchemas({ limit: { run }, now: () => 0 });
-  expect(() => stalled.read(TEXT, "ada")).toThrowError(/too busy to compile/);
-  isBusy = false;
-  const tool = stalled.read(TEXT, "ada");
-  isBusy = true;
-  expect(tool.parse({ text: "hi" })).toEqual({ problems: ["this machine is too busy to check them now: try again"] });
-  isBusy = false;
-  expect(tool.parse({ text: "hi" })).toEqual({ value: { text: "hi" } });
+
+  it("refuses no schema, and compiles it with the first value that comes when it is not", async () => {
+    const { machine, schemas: stalled } = await open();
+    const tool = stalled.read(TEXT, "ada");
+    expect(tool.parse({ text: "hi" })).toEqual(BUSY);
+    machine.isBusy = false;
+    expect(tool.parse({ text: "hi" })).toEqual({ value: { text: "hi" } });
+    expect(tool.parse({})).toHaveProperty("problems");
+    expect(() => stalled.read({ type: "object", properties: 5 }, "ada")).toThrowError(/cannot be used/);
+  });
+
+  it("refuses a value that it could not check, and the next ones of the same owner after five of them", async () => {
+    const { machine, schemas: stalled } = await open();
+    machine.isBusy = false;
+    const [adas, bobs] = [stalled.read(TEXT, "ada"), stalled.read(TEXT, "bob")];
+    for (let time = 0; time < 5; time += 1) {
+      machine.isBusy = true;
+      expect(adas.parse({ text: "hi" })).toEqual(BUSY);
+      machine.isBusy = false;
+      expect(adas.parse({ text: "hi" })).toEqual(time < 4 ? { value: { text: "hi" } } : TOO_LONG);
+    }
+    expect(bobs.parse({ text: "hi" })).toEqual({ value: { text: "hi" } });
+  });
 });

@@ -13,7 +13,7 @@ export interface JsonSchemas {
    * The schema as it was given, with a parser that does not change values. Throws `ARGUMENTS_INVALID` if the schema does not describe an
    * object, is too large, takes too long to compile, or refers to another document: nothing is ever loaded. A schema that took too long
    * to compile is refused without another try for five minutes. If a check once takes too long, this schema refuses every value of that
-   * owner from then on, even after it is read again. What a busy machine kept from its end is refused this once.
+   * owner from then on, even after it is read again. What a busy machine kept from its end is tried again with the next value.
    */
   read(schema: unknown, owner: string): ToolSchema;
 }
@@ -25,6 +25,8 @@ const SCHEMAS_MAX = 1_000;
 const COMPILE_MS = 150;
 const CHECK_MS = 100;
 const COMPILE_AGAIN_MS = 300_000;
+/** So many checks of one owner's values a busy machine may hold up. */
+const STALLS_MAX = 5;
 
 const COMPILER_OPTIONS = {
   strict: false,
@@ -45,9 +47,12 @@ type Validator = ReturnType<Ajv2020["compile"]>;
 
 /** What is known of one schema, whoever reads it. */
 interface Known {
-  readonly validator: Validator | BelljarError;
+  /** `stalled`: a busy machine kept the compiler from its end. */
+  readonly validator: Validator | BelljarError | "stalled";
   /** Owners whose values took too long. An owner's values say nothing about another owner's. */
   readonly spentBy: Set<string>;
+  /** How many of an owner's checks a busy machine kept from their end. */
+  readonly stalls: Map<string, number>;
   /** Set if the compiler was cut short: when the schema may be compiled again. */
   readonly againAt?: number;
 }
@@ -80,18 +85,30 @@ class Validators implements JsonSchemas {
   }
 
   read(schema: unknown, owner: string): ToolSchema {
-    const { validator, spentBy } = this.#find(assertBounded(schema));
-    if (validator instanceof BelljarError) throw validator;
+    const text = assertBounded(schema);
+    let known = this.#find(text);
+    if (known.validator instanceof BelljarError) throw known.validator;
     return {
       schema: schema as JsonSchema,
       parse: (value) => {
-        if (spentBy.has(owner)) return TOO_LONG;
-        let parsed: Parsed<unknown> = TOO_LONG;
-        const outcome = this.#limit.run(() => (parsed = check(validator, value)), CHECK_MS);
-        if (outcome === "tooLong") spentBy.add(owner);
-        return outcome === "stalled" ? BUSY : parsed;
+        if (known.validator === "stalled") known = this.#find(text);
+        return this.#check(known, owner, value);
       },
     };
+  }
+
+  #check({ validator, spentBy, stalls }: Known, owner: string, value: unknown): Parsed<unknown> {
+    if (validator === "stalled") return BUSY;
+    if (validator instanceof BelljarError) return { problems: [validator.message] };
+    if (spentBy.has(owner)) return TOO_LONG;
+    let parsed: Parsed<unknown> = TOO_LONG;
+    const outcome = this.#limit.run(() => (parsed = check(validator, value)), CHECK_MS);
+    if (outcome === "ran") return parsed;
+    const count = (stalls.get(owner) ?? 0) + 1;
+    stalls.set(owner, count);
+    // A machine that is always busy must not make an endless pattern endless.
+    if (outcome === "tooLong" || count >= STALLS_MAX) spentBy.add(owner);
+    return outcome === "stalled" ? BUSY : TOO_LONG;
   }
 
   #find(text: string): Known {
@@ -109,14 +126,12 @@ class Validators implements JsonSchemas {
 
   #learn(text: string): Known {
     const validator = this.#compile(text);
-    const spentBy = new Set<string>();
+    const facts = { spentBy: new Set<string>(), stalls: new Map<string, number>() };
     if (validator === "tooLong") {
       const again = "it takes too long to compile; make it smaller, or try again in five minutes";
-      return { validator: invalid(again), spentBy, againAt: this.#now() + COMPILE_AGAIN_MS };
+      return { ...facts, validator: invalid(again), againAt: this.#now() + COMPILE_AGAIN_MS };
     }
-    if (validator === "stalled")
-      return { validator: invalid("this machine is too busy to compile it now; try again"), spentBy, againAt: this.#now() };
-    return { validator, spentBy };
+    return { ...facts, validator, ...(validator === "stalled" && { againAt: this.#now() }) };
   }
 
   /** Each has a compiler of its own, so that no schema refers to another one by its `$id`. */

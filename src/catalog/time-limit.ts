@@ -5,8 +5,8 @@ const OWN_PART = 0.5;
 const TRIES = 2;
 
 /**
- * `ran`: to its end. `tooLong`: it was cut short. `stalled`: it was cut short, and so was another try, though this process had the
- * processor for less than half of the limit in both: a busy machine may be the cause.
+ * `ran`: to its end. `tooLong`: it was cut short. `stalled`: it was cut short, and so was another try, and in both together this
+ * process had the processor for less than half of the limit: a busy machine may be the cause.
  */
 export type Outcome = "ran" | "tooLong" | "stalled";
 

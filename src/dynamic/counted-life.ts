@@ -12,7 +12,7 @@ export function countedLife(life: UnitLife, quota: Quota): UnitLife {
     return await work();
   };
   return {
-    list: (principal) => life.list(principal),
+    list: (principal, options) => life.list(principal, options),
     get: (principal, name, number) => life.get(principal, name, number),
     add: (principal, given, signal, options) => counted(principal, () => life.add(principal, given, signal, options)),
     update: (principal, given, signal, options) => counted(principal, () => life.update(principal, given, signal, options)),

@@ -45,6 +45,8 @@ export class KnownUnits implements AsyncDisposable {
   readonly #options: KnownUnitsOptions;
   readonly #units = new Map<string, KnownUnit>();
   readonly #turns = new TurnsByKey();
+  /** Of each reading of all units that goes on: what was learnt since it began. */
+  readonly #readings = new Set<Set<string>>();
   readonly #unwatch: () => void;
   #reading: Promise<unknown> = Promise.resolve();
 
@@ -113,15 +115,24 @@ export class KnownUnits implements AsyncDisposable {
 
   async remove(head: UnitHead): Promise<void> {
     await this.#options.store.remove(head.owner, head.name, head.revision);
-    await this.#forget(head);
+    await this.#learn(head, async () => this.#forgetNow(head));
   }
 
+  /** What is learnt of a unit while the store answers is newer than its answer. */
   async readAll(): Promise<void> {
-    const heads = await this.#options.store.heads();
-    const present = new Set(heads.map(keyOf));
-    const gone = [...this.heads()].filter((head) => !present.has(keyOf(head)));
-    await Promise.all(gone.map((head) => this.#forget(head)));
-    await mapLimit(heads, PARALLEL, (head) => this.#take(head));
+    const learnt = new Set<string>();
+    this.#readings.add(learnt);
+    try {
+      const heads = await this.#options.store.heads();
+      const present = new Set(heads.map(keyOf));
+      const gone = [...this.heads()].filter((head) => !present.has(keyOf(head)));
+      const unless = (head: UnitHead, work: () => Promise<void>): Promise<void> =>
+        this.#turns.run(keyOf(head), async () => (learnt.has(keyOf(head)) ? undefined : work()));
+      await Promise.all(gone.map((head) => unless(head, async () => this.#forgetNow(head))));
+      await mapLimit(heads, PARALLEL, (head) => unless(head, () => this.#takeNow(head, undefined)));
+    } finally {
+      this.#readings.delete(learnt);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -129,16 +140,26 @@ export class KnownUnits implements AsyncDisposable {
     await this.#reading;
   }
 
-  async #reread(unit: UnitId): Promise<void> {
-    const head = await this.#options.store.head(unit.owner, unit.name);
-    const known = this.get(unit);
-    if (head) await this.#take(head);
-    else if (known) await this.#forget(known);
+  #reread(unit: UnitId): Promise<void> {
+    return this.#learn(unit, async () => {
+      const head = await this.#options.store.head(unit.owner, unit.name);
+      const known = this.get(unit);
+      if (head) await this.#takeNow(head, undefined);
+      else if (known) this.#forgetNow(known);
+    });
+  }
+
+  #learn(unit: UnitId, work: () => Promise<void>): Promise<void> {
+    const key = keyOf(unit);
+    return this.#turns.run(key, async () => {
+      for (const learnt of this.#readings) learnt.add(key);
+      await work();
+    });
   }
 
   /** Resolves once callers have it, though a watch may have told of the same head a moment before. */
   #take(head: UnitHead, added?: UnitVersion): Promise<void> {
-    return this.#turns.run(keyOf(head), () => this.#takeNow(head, added));
+    return this.#learn(head, () => this.#takeNow(head, added));
   }
 
   /** What this process knows already is not read again. If the store cannot be reached, callers keep what they have. */
@@ -168,12 +189,10 @@ export class KnownUnits implements AsyncDisposable {
     }
   }
 
-  #forget(head: UnitHead): Promise<void> {
-    return this.#turns.run(keyOf(head), async () => {
-      this.#units.delete(keyOf(head));
-      this.#options.changed(head);
-      this.#options.live.set(head, undefined);
-    });
+  #forgetNow(head: UnitHead): void {
+    this.#units.delete(keyOf(head));
+    this.#options.changed(head);
+    this.#options.live.set(head, undefined);
   }
 }
 

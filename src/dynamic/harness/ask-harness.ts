@@ -6,7 +6,7 @@ import { MessageLines } from "../../interpreter/message-lines.ts";
 import { openOutputWindows, type OutputWindows } from "../../interpreter/output-window.ts";
 import type { ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import { USED_UP, watchUsedUp } from "../../sandbox/used-up.ts";
-import { type CallTool, HarnessCalls } from "./harness-calls.ts";
+import { type CallTool, HarnessCalls, tooManyCalls } from "./harness-calls.ts";
 import { type HarnessAnswer, harnessMessage, type HarnessMessage } from "./harness-messages.ts";
 
 const VERSION = 1;
@@ -81,13 +81,16 @@ async function readAnswer(
   const token = randomBytes(16).toString("hex");
   const [channel] = process.channels;
   if (!channel) throw new TypeError("A harness has one channel");
-  await using calls = new HarnessCalls({ callTool, channel });
   let answer: HarnessAnswer | undefined;
   let isTooLarge = false;
+  let fault: { readonly cause: unknown } | undefined;
+  let stop = (): void => undefined;
+  const onFault = (cause: unknown): void => ((fault ??= { cause }), stop());
+  await using calls = new HarnessCalls({ callTool, channel, onFault });
   let told = 0;
   const take = (message: HarnessMessage): void => {
     if (answer || message.token !== token) return;
-    if (message.type === "call") return void (isTooLarge ||= !calls.take(message));
+    if (message.type === "call") return calls.take(message) ? undefined : onFault(tooManyCalls());
     if (message.type !== "progress" && message.type !== "log") return void (answer = message);
     // Beyond it a client would hear nothing else, and reading the rest would hold up the others.
     if ((told += 1) > TOLD_MAX) return void (isTooLarge = true);
@@ -96,6 +99,7 @@ async function readAnswer(
   let said = 0;
   const lines = new MessageLines({ schema: harnessMessage, mark: token }, { take, skip: () => (isTooLarge = true) });
   const answered = new Promise<void>((resolve) => {
+    stop = resolve;
     channel.on("data", (chunk: Buffer) => {
       said += chunk.length;
       isTooLarge ||= said > SAID_MAX_BYTES;
@@ -112,6 +116,7 @@ async function readAnswer(
   for (const stream of [process.stdin, channel]) stream.on("error", ignore);
   process.stdin.end(JSON.stringify({ ...order, token }));
   if ((await settleWithin(answered, { timeoutMs })) === "late") throw tooLate(timeoutMs);
+  if (fault) throw fault.cause;
   if (!answer && isTooLarge)
     throw new BelljarError(
       "RESULT_TOO_LARGE",

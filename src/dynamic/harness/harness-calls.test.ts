@@ -11,11 +11,15 @@ const nextLine = async (channel: PassThrough): Promise<unknown> => {
   return undefined;
 };
 
+function unexpected(cause: unknown): void {
+  throw cause;
+}
+
 it("calls one after the other, the next once the code has taken the answer", async () => {
   const begun: string[] = [];
   const callTool: CallTool = async (name) => (begun.push(name), textResult(name));
   const channel = new PassThrough({ highWaterMark: 1 });
-  await using calls = new HarnessCalls({ callTool, channel });
+  await using calls = new HarnessCalls({ callTool, channel, onFault: unexpected });
   for (const tool of ["one", "two"]) calls.take(ask(tool));
   await new Promise((resolve) => channel.once("readable", resolve));
   expect(begun).toEqual(["one"]);
@@ -32,7 +36,7 @@ it("answers a failure, a result that is too long, and a call without anybody to 
   };
   const answerOf = async (tool: string, callTool?: CallTool): Promise<unknown> => {
     const channel = new PassThrough();
-    await using calls = new HarnessCalls({ callTool, channel });
+    await using calls = new HarnessCalls({ callTool, channel, onFault: unexpected });
     calls.take(ask(tool));
     return await nextLine(channel);
   };
@@ -46,7 +50,7 @@ it("answers a failure, a result that is too long, and a call without anybody to 
 it("goes on with a code that was told that it calls too often, and not with one that goes on asking", async () => {
   const channel = new PassThrough();
   channel.resume();
-  await using calls = new HarnessCalls({ callTool: async () => textResult(""), channel });
+  await using calls = new HarnessCalls({ callTool: async () => textResult(""), channel, onFault: unexpected });
   const taken = Array.from({ length: 102 }, () => calls.take(ask("any")));
   expect(taken.indexOf(false)).toBe(101);
 });
@@ -61,7 +65,7 @@ it("ends the call that runs, and begins no other", async () => {
     return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   };
   {
-    await using calls = new HarnessCalls({ callTool, channel: new PassThrough() });
+    await using calls = new HarnessCalls({ callTool, channel: new PassThrough(), onFault: unexpected });
     for (const tool of ["one", "two"]) calls.take(ask(tool));
     await started;
   }

@@ -17,6 +17,8 @@ export interface HarnessCallsOptions {
   /** Absent: the code calls nothing. */
   readonly callTool?: CallTool | undefined;
   readonly channel: Writable;
+  /** A fault of this program's, inside a called tool. */
+  readonly onFault: (cause: unknown) => void;
 }
 
 /**
@@ -33,11 +35,11 @@ export class HarnessCalls implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Returns false if the code has asked too often, and does not go on. */
+  /** Returns false if the code has asked too often, and was told so before. */
   take(message: CallMessage): boolean {
     if ((this.#count += 1) > CALLS_MAX + 1) return false;
     const isLast = this.#count > CALLS_MAX;
-    this.#running = this.#running.then(() => this.#answer(message, isLast)).catch(() => undefined);
+    this.#running = this.#running.then(() => this.#answer(message, isLast)).catch((cause: unknown) => this.#fail(cause));
     return true;
   }
 
@@ -49,11 +51,17 @@ export class HarnessCalls implements AsyncDisposable {
   async #answer({ tool, arguments: args }: CallMessage, isTooMany: boolean): Promise<void> {
     const { signal } = this.#ended;
     if (signal.aborted) return;
-    const answer = isTooMany ? failed(tooMany()) : await this.#call(tool, args);
+    const answer = isTooMany ? failed(tooManyCalls()) : await this.#call(tool, args);
+    // The code has ended: what reads there next is not it.
+    if (this.#ended.signal.aborted) return;
     const line = JSON.stringify(answer);
     const fits = Buffer.byteLength(line) < LINE_MAX_BYTES;
     const sent = fits ? line : JSON.stringify(failed(new BelljarError("RESULT_TOO_LARGE", "The result has over 8 MiB")));
     if (!this.#options.channel.write(`${sent}\n`)) await once(this.#options.channel, "drain", { signal });
+  }
+
+  #fail(cause: unknown): void {
+    if (!this.#ended.signal.aborted) this.#options.onFault(cause);
   }
 
   async #call(tool: string, args: Readonly<Record<string, unknown>>): Promise<object> {
@@ -73,6 +81,6 @@ function failed({ code, message }: BelljarError): object {
   return { isError: true, value: { code, message }, content: [{ type: "text", text: `${code}: ${message}` }] };
 }
 
-function tooMany(): BelljarError {
+export function tooManyCalls(): BelljarError {
   return new BelljarError("QUOTA_EXCEEDED", `One call of a tool makes at most ${CALLS_MAX} calls of others`);
 }

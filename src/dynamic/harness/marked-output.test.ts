@@ -16,6 +16,13 @@ it.each([1, 2, 7, 16, 17, 1_000])("gives what stands before the mark, in pieces 
   expect(read(`${text}${MARK} 00256left`, size)).toEqual({ text, status: 256 });
 });
 
+it("gives at once what cannot belong to the mark", () => {
+  const taken: string[] = [];
+  const output = new MarkedOutput(MARK, (chunk) => taken.push(chunk.toString()));
+  for (const piece of ["a line\n", `the next ${MARK.slice(0, 5)}`, "no mark"]) output.push(Buffer.from(piece));
+  expect(taken).toEqual(["a line\n", "the next ", `${MARK.slice(0, 5)}no mark`]);
+});
+
 it("has no status before all of it has come", () => {
   expect(read(`out${MARK} 0025`, 5)).toEqual({ text: "out", status: undefined });
 });

@@ -35,7 +35,7 @@ export class ServingHarness {
     if (!channel) throw new TypeError("A harness has one channel");
     const silent = { read: () => undefined };
     const [out, err] = [new Readable(silent), new Readable(silent)];
-    const answers = new Duplex({ ...silent, write: (chunk, _encoding, done) => (channel.write(chunk), done()) });
+    const answers = new Duplex({ ...silent, write: (chunk: Buffer, _encoding, done) => void channel.write(chunk, () => done()) });
     const outputs = [follow(stdout, out, mark), follow(stderr, err, mark), follow(channel, answers, mark)];
     const ended = Promise.all(outputs.map(({ marked }) => marked)).then(([status = 0]) => exitOf(status));
     const ends = Promise.race([ended, exited]).finally(() => outputs.forEach((output) => output.stop()));

@@ -1,3 +1,4 @@
+import { findLanguage } from "../../interpreter/language.ts";
 import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import { READ_BY_PYTHON } from "../../interpreter/lasting/read-at-start.ts";
 import { type ExecProcess, INSIDE, type Sandbox } from "../../sandbox/sandbox.ts";
@@ -16,7 +17,7 @@ const node: Starts = { argv: ["node", `${INSIDE.kernels}/javascript-tools.mjs`] 
 export type HarnessLanguage = Exclude<ToolLanguage, "shell">;
 
 const HARNESSES: Readonly<Record<HarnessLanguage, Starts>> = {
-  python: { argv: ["python3", `${INSIDE.kernels}/python-tools.py`], env: { PYTHONDONTWRITEBYTECODE: "1" } },
+  python: { argv: ["python3", `${INSIDE.kernels}/python-tools.py`], env: findLanguage("python").env ?? {} },
   javascript: node,
   typescript: node,
 };

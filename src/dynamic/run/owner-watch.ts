@@ -10,6 +10,7 @@ export class OwnerWatch implements AsyncDisposable {
   readonly #lookMs: number;
   readonly #watched = new Map<Sandbox, OwnedNetwork>();
   readonly #over = new WeakSet<Sandbox>();
+  readonly #ending = new Map<Sandbox, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
 
@@ -33,6 +34,7 @@ export class OwnerWatch implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await this.#looking;
+    await Promise.all(this.#ending.values());
   }
 
   #forget(sandbox: Sandbox): void {
@@ -56,15 +58,20 @@ export class OwnerWatch implements AsyncDisposable {
         const granting = await ofOwner(owner)
           .then((all) => findGranting(all, network))
           .catch(() => undefined);
-        if (!granting) await this.#end(sandbox);
+        if (!granting) this.#end(sandbox);
       }),
     );
     this.#looking = undefined;
   }
 
   /** One that cannot be ended is tried again at the next look, and ends at its deadline. */
-  async #end(sandbox: Sandbox): Promise<void> {
+  #end(sandbox: Sandbox): void {
     this.#over.add(sandbox);
-    await sandbox.kill().catch(() => undefined);
+    if (this.#ending.has(sandbox)) return;
+    const ending = sandbox
+      .kill()
+      .catch(() => undefined)
+      .finally(() => this.#ending.delete(sandbox));
+    this.#ending.set(sandbox, ending);
   }
 }

@@ -15,7 +15,7 @@ export class ServingHarnesses {
   /** One order at a time in a sandbox. Rejects as the start does. */
   async begin({ id, ended }: Pick<Sandbox, "id" | "ended">, { start, signal }: ServingStart): Promise<ExecProcess> {
     const known = this.#bySandbox.get(id);
-    const harness = known && !known.isOver ? known : new ServingHarness(await start(new AbortController().signal));
+    const harness = known && !known.isOver ? known : new ServingHarness(await startFor(signal, start));
     this.#bySandbox.set(id, harness);
     if (harness !== known) void ended?.then(() => this.#bySandbox.get(id) === harness && this.#bySandbox.delete(id));
     const order = harness.begin();
@@ -24,5 +24,18 @@ export class ServingHarnesses {
     void order.exited.catch(() => undefined).finally(() => signal.removeEventListener("abort", giveUp));
     if (signal.aborted) giveUp();
     return order;
+  }
+}
+
+/** What starts outlives the order, but its start does not. */
+async function startFor(signal: AbortSignal, start: ServingStart["start"]): Promise<ExecProcess> {
+  const life = new AbortController();
+  const giveUp = (): void => life.abort(signal.reason);
+  signal.addEventListener("abort", giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  try {
+    return await start(life.signal);
+  } finally {
+    signal.removeEventListener("abort", giveUp);
   }
 }

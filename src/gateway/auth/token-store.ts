@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto
 import { mkdir, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
+import { mapLimit } from "../../async/map-limit.ts";
 import { BelljarError } from "../../errors.ts";
 import { ifPresent } from "../../files/file-error.ts";
 import { parseJson } from "../../files/parse-json.ts";
@@ -36,6 +37,8 @@ export interface TokenStore {
   grantsOf(owner: string): Promise<readonly Grants[]>;
 }
 
+/** Files that are open at once. */
+const READ_TOGETHER = 32;
 const SECRET_BYTES = 32;
 const ID_LENGTH = 10;
 const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -63,7 +66,7 @@ export function createTokenStore(home: string): TokenStore {
   const directory = join(home, "tokens");
   const read = (id: string): Promise<TokenRecord | undefined> => readRecord(directory, id);
   const readAll = async (): Promise<readonly TokenRecord[]> => {
-    const records = await Promise.all((await idsIn(directory)).map(read));
+    const records = await mapLimit(await idsIn(directory), READ_TOGETHER, read);
     return records.filter((record) => record !== undefined);
   };
   return {

@@ -51,7 +51,7 @@ describe.skipIf(POSTGRES_MISSING !== "")(`users' tools in PostgreSQL${POSTGRES_M
     const gone = until(lab, () => !lab.names().includes("greet"));
     await another.tools.remove(LOCAL, "greet");
     await gone;
-    expect(await lab.tools.list(LOCAL)).toEqual([]);
+    expect(await lab.tools.list(LOCAL)).toEqual({ tools: [] });
   });
 
   it("are listed and called from memory while the database is away, and cannot be changed", async () => {

@@ -35,7 +35,7 @@ export function createOAuthVerifier(options: OAuthVerifierOptions): TokenVerifie
       if (!verified || !TYPE.test(verified.protectedHeader.typ ?? "JWT")) return undefined;
       const { payload } = verified;
       const principal = toPrincipal(payload);
-      if (principal && payload.exp !== undefined) options.seen?.note(principal, new Date(payload.exp * 1_000));
+      if (principal && payload.exp !== undefined) options.seen?.note(principal, new Date((payload.exp + CLOCK_SKEW_S) * 1_000));
       return principal;
     },
   };

@@ -5,6 +5,7 @@ import { toJsonText } from "./json-text.ts";
 const CHANNEL_FD = 3;
 const READ_BYTES = 262_144;
 const LINE_FEED = 0x0a;
+const NAME_CHARACTERS = 200;
 const LIMITS = { maxBytes: 8 * 1_048_576 };
 
 /** What a called tool answered. */
@@ -41,7 +42,8 @@ export class Calls {
   }
 
   async #call(tool: unknown, args: unknown = {}): Promise<Called> {
-    this.#answers.ask(toJsonText({ tool: String(tool), arguments: args }, LIMITS));
+    if (typeof args !== "object" || args === null || Array.isArray(args)) throw new TypeError("The arguments of a tool are an object");
+    this.#answers.ask(toJsonText({ tool: String(tool).slice(0, NAME_CHARACTERS), arguments: args }, LIMITS));
     const { isError, value, content } = JSON.parse(await readLine()) as Omit<Called, "text"> & { readonly isError: boolean };
     const text = content.flatMap((block) => (block.type === "text" ? [block.text ?? ""] : [])).join("\n");
     if (isError) throw new ToolError(text, (value as { readonly code?: unknown } | null)?.code);

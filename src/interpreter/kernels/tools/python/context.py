@@ -56,7 +56,10 @@ class Context:
 
     def call(self, name, arguments=None):
         """Calls another tool with the caller's rights, if the tool declares it in its `calls`."""
-        answer = self._ask({"type": "call", "tool": cut(safe(str, name), LONGEST_NAME), "arguments": plain(arguments or {})})
+        given = plain({} if arguments is None else arguments)
+        if type(given) is not dict:
+            raise TypeError("The arguments of a tool are a dict, not %s" % type(arguments).__name__)
+        answer = self._ask({"type": "call", "tool": safe(str, name)[:LONGEST_NAME], "arguments": given})
         if answer["isError"]:
             value = answer["value"]
             raise ToolError(text_of(answer), value.get("code") if isinstance(value, dict) else None)

@@ -6,6 +6,8 @@ from os import open as open_file
 from _belljar.channel import write_all
 
 READ_SIZE = 1 << 20
+MARK_LENGTH = 32
+DIGITS = frozenset(b"0123456789abcdef")
 
 
 # What most orders need, loaded once.
@@ -32,12 +34,17 @@ def serve_orders(channel, serve):
 
 
 def lines_of(descriptor):
+    """What a child has left unread, such as the answer of a call, is no order."""
     parts = []
     while True:
         part = read(descriptor, READ_SIZE)
         if not part:
             return
-        parts.append(part)
-        if part.endswith(b"\n"):  # The host sends the next one after the answer.
-            line, parts = b"".join(parts)[:-1], []
-            yield line
+        *ended, rest = part.split(b"\n")
+        for end in ended:
+            line = b"".join(parts) + end
+            parts = []
+            if line[MARK_LENGTH : MARK_LENGTH + 1] == b" " and DIGITS.issuperset(line[:MARK_LENGTH]):
+                yield line
+        if rest:
+            parts.append(rest)
