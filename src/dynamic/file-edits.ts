@@ -87,7 +87,7 @@ export class FileEdits implements AsyncDisposable {
         const edit = await place.edited(unit.owner, unit.name);
         if (edit?.kind === "changed") file = edit.file ?? codeFileOf(edit.spec);
         if (edit?.kind === "invalid") this.#refuse(unit, edit.problem);
-        else if (!edit || (await this.#apply(unit, edit))) this.#problems.delete(keyOf(unit));
+        else if (!edit || (await this.#apply(place, unit, edit))) this.#problems.delete(keyOf(unit));
       } catch (cause) {
         if (this.#closing.signal.aborted) return;
         if (cause instanceof BelljarError && cause.retryable) this.#again.set(keyOf(unit), { place, unit });
@@ -97,7 +97,7 @@ export class FileEdits implements AsyncDisposable {
   }
 
   /** False if another process takes the edit up. */
-  async #apply({ owner, name }: UnitId, edit: Exclude<UnitEdit, { kind: "invalid" }>): Promise<boolean> {
+  async #apply(place: Edits, { owner, name }: UnitId, edit: Exclude<UnitEdit, { kind: "invalid" }>): Promise<boolean> {
     const { life, isKnown } = this.#options;
     const principal: Principal = owner === LOCAL.id ? LOCAL : { id: owner, name: owner };
     using limit = limitTime(this.#closing.signal, EDIT_MS);
@@ -109,9 +109,12 @@ export class FileEdits implements AsyncDisposable {
       else await life.add(principal, { name, spec: edit.spec }, signal, { publish: true });
       return true;
     } catch (cause) {
-      const isOvertaken = !wasKnown && isKnown({ owner, name });
-      if (cause instanceof BelljarError && (cause.code === "TOOL_CONFLICT" || isOvertaken)) return false;
-      throw cause;
+      if (!(cause instanceof BelljarError)) throw cause;
+      if (!wasKnown && isKnown({ owner, name })) return false;
+      // Another process has taken it up, or has changed something else of the unit: whether an edit is left shows the next look.
+      if (cause.code !== "TOOL_CONFLICT") throw cause;
+      this.#again.set(keyOf({ owner, name }), { place, unit: { owner, name } });
+      return false;
     }
   }
 

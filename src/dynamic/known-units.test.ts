@@ -19,13 +19,17 @@ function headOf(...numbers: readonly number[]): UnitHead {
 
 /** A store whose one unit the test changes, and whose versions it may take away. */
 function open() {
-  const state: { head: UnitHead | undefined; failure: Error | undefined } = { head: headOf(1), failure: undefined };
+  const state: { head: UnitHead | undefined; failure: Error | undefined; waits?: Promise<void> } = { head: headOf(1), failure: undefined };
   const listeners: ChangeListener[] = [];
   const served: (number | undefined)[] = [];
   const problems: string[] = [];
   const notUsed = () => Promise.reject(new Error("not used"));
   const store: UnitStore = {
-    heads: async () => (state.head ? [state.head] : []),
+    async heads() {
+      const heads = state.head ? [state.head] : [];
+      await state.waits;
+      return heads;
+    },
     head: async () => state.head,
     version: async (_owner, _name, number) => (state.failure ? Promise.reject(state.failure) : versionOf(number)),
     write: notUsed,
@@ -86,4 +90,56 @@ it("forgets a unit that is gone", async () => {
   await units.readAll();
   expect([...units.heads()]).toEqual([]);
   expect(served).toEqual([1, undefined]);
+});
+
+/** The store answers within a few turns of the loop. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+it("takes over what the store says, also an older state and a unit that was made anew", async () => {
+  const { state, units, served, tell } = open();
+  state.head = headOf(1, 2, 3);
+  await units.readAll();
+  state.head = headOf(1, 2);
+  tell(undefined);
+  await settled();
+  expect(units.get(ID)?.revision).toBe(2);
+  state.head = { ...headOf(9), versions: [{ number: 1, createdAt: new Date(99), isTested: true }], live: 1 };
+  tell(ID);
+  await settled();
+  expect([units.get(ID)?.revision, served]).toEqual([1, [3, 2, 1]]);
+});
+
+it("reads a version again that could not be read", async () => {
+  const { state, units, served, problems } = open();
+  state.failure = new BelljarError("FILE_IO", "too many open files");
+  await units.readAll();
+  state.failure = undefined;
+  await units.readAll();
+  await units.readAll();
+  expect(served).toEqual([undefined, 1]);
+  expect(problems).toHaveLength(1);
+});
+
+it("keeps what it has learnt while all units were read", async () => {
+  const { state, units, tell } = open();
+  let answer = (): void => undefined;
+  state.head = undefined;
+  state.waits = new Promise((resolve) => (answer = resolve));
+  const old = units.readAll();
+  state.head = headOf(1);
+  tell(ID);
+  await settled();
+  answer();
+  await old;
+  expect(units.get(ID)?.revision).toBe(1);
+  state.waits = new Promise((resolve) => (answer = resolve));
+  const older = units.readAll();
+  state.head = undefined;
+  tell(ID);
+  await settled();
+  answer();
+  await older;
+  expect(units.get(ID)).toBeUndefined();
 });

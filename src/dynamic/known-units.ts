@@ -1,5 +1,6 @@
 import { mapLimit } from "../async/map-limit.ts";
 import { TurnsByKey } from "../async/turns-by-key.ts";
+import { reportOnce } from "./store/report-once.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
@@ -27,6 +28,8 @@ export interface UnitChange {
   readonly added?: UnitVersion;
   /** Throws if it must not be. */
   readonly check?: () => void;
+  /** Of the wait for others who change units of the owner. */
+  readonly signal?: AbortSignal;
 }
 
 interface KnownUnit {
@@ -43,6 +46,7 @@ interface KnownUnit {
  */
 export class KnownUnits implements AsyncDisposable {
   readonly #options: KnownUnitsOptions;
+  readonly #report: (problem: string) => void;
   readonly #units = new Map<string, KnownUnit>();
   readonly #turns = new TurnsByKey();
   /** Of each reading of all units that goes on: what was learnt since it began. */
@@ -52,6 +56,7 @@ export class KnownUnits implements AsyncDisposable {
 
   constructor(options: KnownUnitsOptions) {
     this.#options = options;
+    this.#report = reportOnce(options.report);
     const { store, report } = options;
     this.#unwatch = store.onChange((changed) => {
       this.#reading = this.#reading
@@ -97,20 +102,30 @@ export class KnownUnits implements AsyncDisposable {
    * Writes what a head becomes. If there is a `check`, no process changes units of the owner meanwhile with a check of its own, and it finds
    * what they have changed before. Rejects with what it throws, and then nothing is written.
    */
-  change(changed: UnitHead, { added, check }: UnitChange = {}): Promise<UnitHead> {
+  change(changed: UnitHead, { added, check, signal }: UnitChange = {}): Promise<UnitHead> {
     if (!check) return this.#write(changed, added);
-    return this.#options.store.alone(changed.owner, async () => {
+    const work = async (): Promise<UnitHead> => {
       await this.readAll();
       check();
       return this.#write(changed, added);
-    });
+    };
+    return this.#options.store.alone(changed.owner, work, signal);
   }
 
   async #write(changed: UnitHead, added: UnitVersion | undefined): Promise<UnitHead> {
     const head = { ...changed, revision: changed.revision + 1 };
     await this.#options.store.write(head, changed.revision, added);
-    await this.#take(head, added);
+    await this.#learn(head, () => this.#takeWritten(head, added));
     return head;
+  }
+
+  /** What another process has made of it meanwhile may be known already. */
+  async #takeWritten(head: UnitHead, added: UnitVersion | undefined): Promise<void> {
+    const known = this.get(head);
+    if ((known?.revision ?? 0) === head.revision - 1) return this.#takeNow(head, added);
+    const stored = await this.#options.store.head(head.owner, head.name);
+    if (stored) await this.#takeNow(stored, added);
+    else if (known) this.#forgetNow(known);
   }
 
   async remove(head: UnitHead): Promise<void> {
@@ -157,15 +172,13 @@ export class KnownUnits implements AsyncDisposable {
     });
   }
 
-  /** Resolves once callers have it, though a watch may have told of the same head a moment before. */
-  #take(head: UnitHead, added?: UnitVersion): Promise<void> {
-    return this.#learn(head, () => this.#takeNow(head, added));
-  }
-
-  /** What this process knows already is not read again. If the store cannot be reached, callers keep what they have. */
+  /**
+   * A head as the store has just had it, also an older one: the store may be a copy that was put back. What this process knows already is
+   * not read again. If the store cannot be reached, callers keep what they have.
+   */
   async #takeNow(head: UnitHead, added: UnitVersion | undefined): Promise<void> {
     const known = this.#units.get(keyOf(head));
-    if (known && known.head.revision >= head.revision && isSameUnit(known.head, head)) return;
+    if (known?.shown && isSameHead(known.head, head)) return;
     const version = await this.#shownVersion(head, [added, known?.live]);
     const isLive = head.live !== undefined;
     const schemas = version && isLive && !head.isDisabled ? await this.#options.schemas() : undefined;
@@ -181,10 +194,12 @@ export class KnownUnits implements AsyncDisposable {
     const found = known.find((one) => one?.number === number && one.createdAt.getTime() === createdAt);
     if (found) return found;
     try {
-      return await this.#options.store.version(head.owner, head.name, number);
+      const version = await this.#options.store.version(head.owner, head.name, number);
+      if (!version) this.#report(`The tool "${head.name}" of ${head.owner} is left out: its version ${number} cannot be read`);
+      return version;
     } catch (cause) {
       if (cause instanceof BelljarError && cause.code === "TOOL_STORE_UNAVAILABLE") throw cause;
-      this.#options.report(`The tool "${head.name}" of ${head.owner} is left out: ${String(cause)}`);
+      this.#report(`The tool "${head.name}" of ${head.owner} is left out: ${String(cause)}`);
       return undefined;
     }
   }
@@ -201,7 +216,14 @@ function toShown({ number, createdAt, tools, spec: { language } }: UnitVersion):
   return { number, createdAt, tools, spec: { language } };
 }
 
-/** One that was removed and added again begins to count again. */
-function isSameUnit({ versions: [one] }: UnitHead, { versions: [other] }: UnitHead): boolean {
-  return one?.number !== other?.number || one?.createdAt.getTime() === other?.createdAt.getTime();
+function isSameHead(one: UnitHead, other: UnitHead): boolean {
+  const newest = ({ versions }: UnitHead) => versions.at(-1);
+  return (
+    one.revision === other.revision &&
+    one.live === other.live &&
+    one.isDisabled === other.isDisabled &&
+    one.isShared === other.isShared &&
+    newest(one)?.number === newest(other)?.number &&
+    newest(one)?.createdAt.getTime() === newest(other)?.createdAt.getTime()
+  );
 }

@@ -200,7 +200,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     await this.#assertTested(principal, name, version, signal);
     const check = this.#freeFor(head, version);
     const versions = head.versions.map((one) => (one.number === version.number ? { ...one, isTested: true, wasLive: true } : one));
-    return this.#infoOf(await this.#units.change({ ...head, versions, live: version.number, isDisabled: false }, { check }));
+    return this.#infoOf(await this.#units.change({ ...head, versions, live: version.number, isDisabled: false }, { check, signal }));
   }
 
   async rollback(principal: Principal, name: string, number: number): Promise<UnitInfo> {
@@ -284,7 +284,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const kept = versions.filter(({ number }, index) => index >= versions.length - VERSIONS_MAX || number === head.live);
     const changed = await this.#units.change(
       { ...head, versions: kept, ...(publish && { live: version.number, isDisabled: false }) },
-      { added: version, ...(publish && { check: this.#freeFor(head, version) }) },
+      { added: version, signal, ...(publish && { check: this.#freeFor(head, version) }) },
     );
     return this.#infoOf(changed);
   }

@@ -217,6 +217,12 @@ export function unitStoreContract(make: () => Promise<StorePlace>): void {
       expect(most).toEqual(Array.from({ length: 12 }, () => 1));
       await expect(one.alone(ID.owner, () => Promise.reject(new TypeError("fails")))).rejects.toThrow("fails");
       expect(await two.alone(ID.owner, () => one.alone("other", async () => "beside"))).toBe("beside");
+      const waiting = new AbortController();
+      await one.alone(ID.owner, async () => {
+        const given = expect(one.alone(ID.owner, () => Promise.reject(new TypeError("begun")), waiting.signal)).rejects.toThrow("given up");
+        waiting.abort(new Error("given up"));
+        await given;
+      });
     });
 
     it("loses no change of two processes that change one unit", async () => {

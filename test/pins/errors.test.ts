@@ -85,6 +85,7 @@ it("keeps every error code with its status", () => {
       "TOOL_DEPENDENCIES_FAILED 422",
       "TOOL_CLOSED 403",
       "TOOL_CONFLICT 409",
+      "TOOL_STORE_BUSY 503 retryable",
       "TOOL_STORE_UNAVAILABLE 503 retryable",
       "RESULT_TOO_LARGE 413",
       "RESOURCE_NOT_FOUND 404",

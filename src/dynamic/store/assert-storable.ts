@@ -24,5 +24,5 @@ export function changedMeanwhile({ name }: UnitId): BelljarError {
 }
 
 export function ownerBusy(): BelljarError {
-  return new BelljarError("TOOL_CONFLICT", "Another process changes tools of the same owner: try again");
+  return new BelljarError("TOOL_STORE_BUSY", "Another process changes tools of the same owner, and takes long: try again");
 }

@@ -96,8 +96,8 @@ class FilesStore implements EditableStore {
     await this.#turns.run(unitKey(id), () => this.#change(id, expected, () => ({ kind: "removed", id })));
   }
 
-  alone<T>(owner: string, work: () => Promise<T>): Promise<T> {
-    return this.#owners.alone(owner, work);
+  alone<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#owners.alone(owner, work, signal);
   }
 
   onChange(listener: ChangeListener): () => void {

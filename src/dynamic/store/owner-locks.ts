@@ -23,31 +23,43 @@ const FREE: Lock = {};
 /** One change at a time of an owner's units, of all processes: `<owner>.<number>.json`. That of a dead process counts for nothing. */
 export class OwnerLocks {
   readonly #folder: string;
+  readonly #self = randomBytes(9).toString("base64url");
   readonly #turns = new TurnsByKey();
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Rejects with `TOOL_CONFLICT` if another process takes long. */
-  alone<T>(owner: string, work: () => Promise<T>): Promise<T> {
-    return this.#turns.run(owner, async () => {
-      const file = this.#file(owner);
-      const mine = { token: randomBytes(9).toString("base64url"), by: (await markProcess()) ?? "" };
-      const take = async (): Promise<true | undefined> => {
-        const { value } = await file.change(FREE, async (now) =>
-          now.holder && (await isProcessAlive(now.holder.by)) ? now : { holder: mine },
-        );
-        return value.holder?.token === mine.token || undefined;
-      };
-      const isTaken = await lookUntil(this.#folder, take, { ms: WAIT_MS, signal: new AbortController().signal });
-      if (!isTaken) throw ownerBusy();
-      try {
-        return await work();
-      } finally {
-        await file.change(FREE, (now) => (now.holder?.token === mine.token ? FREE : now));
-      }
-    });
+  /** Rejects with `TOOL_STORE_BUSY` if another process takes long, and with the signal's reason while it waits. */
+  alone<T>(owner: string, work: () => Promise<T>, signal: AbortSignal = new AbortController().signal): Promise<T> {
+    return this.#turns.run(
+      owner,
+      async () => {
+        const file = this.#file(owner);
+        const token = await this.#take(file, signal);
+        try {
+          return await work();
+        } finally {
+          // The work is done. If the disk does not take this, others wait until this process has ended or has the next turn.
+          await file.change(FREE, (now) => (now.holder?.token === token ? FREE : now)).catch(() => undefined);
+        }
+      },
+      signal,
+    );
+  }
+
+  /** What this one has left there is nobody's: it has one turn at a time. */
+  async #take(file: NumberedFile<Lock>, signal: AbortSignal): Promise<string> {
+    const mine = { token: `${this.#self}.${randomBytes(9).toString("base64url")}`, by: (await markProcess()) ?? "" };
+    const isTaken = async ({ holder }: Lock): Promise<boolean> =>
+      holder !== undefined && !holder.token.startsWith(`${this.#self}.`) && (await isProcessAlive(holder.by));
+    const take = async (): Promise<true | undefined> => {
+      const { value } = await file.change(FREE, async (now) => ((await isTaken(now)) ? now : { holder: mine }));
+      return value.holder?.token === mine.token || undefined;
+    };
+    if (await lookUntil(this.#folder, take, { ms: WAIT_MS, signal })) return mine.token;
+    signal.throwIfAborted();
+    throw ownerBusy();
   }
 
   #file(owner: string): NumberedFile<Lock> {

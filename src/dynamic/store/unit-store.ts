@@ -27,9 +27,9 @@ export interface UnitStore extends AsyncDisposable {
   remove(owner: string, name: string, expected: number): Promise<void>;
   /**
    * Does the work while nobody else does such work for the owner, in this or another process: for a change that other units of the owner
-   * forbid or allow. Rejects with `TOOL_CONFLICT` while another process takes long.
+   * forbid or allow. Rejects with `TOOL_STORE_BUSY` while another process takes long, and with the signal's reason while it waits.
    */
-  alone<T>(owner: string, work: () => Promise<T>): Promise<T>;
+  alone<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /**
    * Calls back after every change by this or another process, until the result is called. Several changes of a unit may be told as one.
    * `undefined`: anything may have changed, because a watch was lost or found again.

@@ -50,6 +50,15 @@ describe.skipIf(POSTGRES_MISSING !== "")(`a store in PostgreSQL${POSTGRES_MISSIN
     });
   });
 
+  it("says why the server refuses changes, once", async () => {
+    await using place = await makePostgresPlace(server);
+    const problems: string[] = [];
+    await using store = await openPostgresStore({ place: { url: place.database.url }, report: (problem) => problems.push(problem) });
+    await place.database.query("DROP TABLE belljar_versions");
+    for (let time = 0; time < 2; time += 1) await expect(publish(store, ID)).rejects.toMatchObject(AWAY);
+    expect(problems).toEqual([expect.stringContaining('relation "belljar_versions" does not exist')]);
+  });
+
   it("holds a mebibyte of code, with every character that a text may have", async () => {
     await using place = await makePostgresPlace(server);
     await using store = await place.open();

@@ -373,7 +373,10 @@ def dies(): os.kill(os.getpid(), 9)
 @mcp.tool
 def exits(): os._exit(5)
 @mcp.tool
-def ends_all(): os.kill(os.getppid(), 9)
+def ends_all():
+    import time
+    os.kill(os.getppid(), 9)
+    time.sleep(600)
 @mcp.tool
 def closes():
     os.closerange(0, 1024)

@@ -8,6 +8,8 @@ const CONNECT_MS = 10_000;
 /** The server ends a statement before this process gives it up. */
 const STATEMENT_MS = 10_000;
 const QUERY_MS = 15_000;
+/** Without those of lost connections and of an operator's hand (`08`, `57`). */
+const SQLSTATE = /^(?!08|57)[0-9A-Z]{5}$/;
 const QUERY_CANCELED = "57014";
 
 /** Runs one statement, whose values are parameters, and gives back its rows. */
@@ -27,8 +29,8 @@ export interface Database extends AsyncDisposable {
   newConnection(): postgres.Client;
 }
 
-/** Connects with the first query. Throws `CONFIG_INVALID` for a place that is none. */
-export async function openDatabase(place: DatabasePlace): Promise<Database> {
+/** Connects with the first query. `report` is told why statements fail. Throws `CONFIG_INVALID` for a place that is none. */
+export async function openDatabase(place: DatabasePlace, report: (problem: string) => void = () => undefined): Promise<Database> {
   const title = titleOf(place);
   const { Client, Pool } = await loadClient();
   const config = {
@@ -40,13 +42,20 @@ export async function openDatabase(place: DatabasePlace): Promise<Database> {
     query_timeout: QUERY_MS,
     keepAlive: true,
   };
+  const told =
+    (query: Query): Query =>
+    (text, values) =>
+      query<never>(text, values).catch((cause: unknown) => {
+        if (isRefusal(cause)) report(`The database of users' tools, ${title}, has failed: ${reasonOf(cause)}`);
+        throw cause;
+      });
   const pool = new Pool({ ...config, max: CONNECTIONS_MAX, allowExitOnIdle: true });
   // Of a connection that nobody uses: the next query opens another one.
   pool.on("error", () => undefined);
   return {
     title,
-    query: queryOf(pool),
-    transaction: async (work) => transact(await attempt(() => pool.connect()), work),
+    query: told(queryOf(pool)),
+    transaction: async (work) => transact(await attempt(() => pool.connect()), (query) => work(told(query))),
     newConnection: () => new Client(config),
     [Symbol.asyncDispose]: () => pool.end(),
   };
@@ -116,6 +125,12 @@ export function isUnavailable(cause: unknown): cause is BelljarError {
 /** Whether the server has ended a statement at its limit of time. */
 export function isTooLate(cause: unknown): boolean {
   return isUnavailable(cause) && (cause.cause as { readonly code?: unknown } | undefined)?.code === QUERY_CANCELED;
+}
+
+/** Whether the server would not do it, as for rights that are missing. That it is away is told by whoever listens. */
+function isRefusal(cause: unknown): boolean {
+  const { code } = ((isUnavailable(cause) && cause.cause) || {}) as { readonly code?: unknown };
+  return typeof code === "string" && SQLSTATE.test(code);
 }
 
 /** Why it failed, for whoever runs Belljar. */

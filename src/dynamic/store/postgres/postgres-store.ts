@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { Turns } from "../../../async/turns.ts";
+import { TurnsByKey } from "../../../async/turns-by-key.ts";
 import { BelljarError } from "../../../errors.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import type { UnitHead, UnitVersion } from "../../unit.ts";
@@ -29,6 +29,9 @@ export interface PostgresUnitStore extends UnitStore {
   readonly left: LeftTools;
 }
 
+/** Half of the connections of a process may wait for owners. */
+const ALONE_MAX = 4n;
+
 interface UnitRow {
   readonly id: string;
   /** PostgreSQL's bigint, as text. */
@@ -41,7 +44,7 @@ interface UnitRow {
  * with `CONFIG_INVALID` if it never could be.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresUnitStore> {
-  const database = await openDatabase(options.place);
+  const database = await openDatabase(options.place, reportOnce(options.report));
   try {
     await migrate(database);
     const changes = await ChangeChannel.open({ ...options, database });
@@ -68,7 +71,7 @@ class PostgresStore implements PostgresUnitStore {
   readonly #database: Database;
   readonly #changes: ChangeChannel;
   readonly #report: (problem: string) => void;
-  readonly #alone = new Turns();
+  readonly #alone = new TurnsByKey();
 
   constructor(database: Database, changes: ChangeChannel, report: (problem: string) => void) {
     this.left = new McpBoxRows(database);
@@ -116,16 +119,19 @@ class PostgresStore implements PostgresUnitStore {
     if (gone.length === 0) throw await refusal(this.#database.query, id);
   }
 
-  /** One of this process at a time: each holds a connection, and its work needs another one. */
-  alone<T>(owner: string, work: () => Promise<T>): Promise<T> {
-    return this.#alone.run(() =>
-      this.#database.transaction(async (query) => {
-        await query("SELECT pg_advisory_xact_lock($1::bigint)", [lockOf(owner)]).catch((cause: unknown) => {
-          throw isTooLate(cause) ? ownerBusy() : cause;
-        });
-        return work();
-      }),
-    );
+  /** A few of this process at a time: each holds a connection, and its work needs another one. */
+  alone<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const lock = lockOf(owner);
+    const locked = async (query: Query): Promise<T> => {
+      // The connection is idle while the work uses others.
+      await query("SET LOCAL idle_in_transaction_session_timeout = 0");
+      await query("SELECT pg_advisory_xact_lock($1::bigint)", [lock.toString()]).catch((cause: unknown) => {
+        throw isTooLate(cause) ? ownerBusy() : cause;
+      });
+      signal?.throwIfAborted();
+      return work();
+    };
+    return this.#alone.run(String(BigInt.asUintN(64, lock) % ALONE_MAX), () => this.#database.transaction(locked), signal);
   }
 
   onChange(listener: ChangeListener): () => void {
@@ -165,8 +171,8 @@ function toKey(unit: UnitId): Buffer {
 }
 
 /** PostgreSQL's number for what has a lock of its own: the owner. Two owners of one number only wait for each other. */
-function lockOf(owner: string): string {
-  return createHash("sha256").update(owner).digest().readBigInt64BE().toString();
+function lockOf(owner: string): bigint {
+  return createHash("sha256").update(owner).digest().readBigInt64BE();
 }
 
 async function swapHead(query: Query, head: UnitHead, expected: number): Promise<void> {
