@@ -47,6 +47,17 @@ it("tries again what a quota has refused, after the next change of any unit and 
   expect([state.tries, state.taken, edits.problemOf(UNIT)]).toEqual([4, true, undefined]);
 });
 
+it("tries again what is of the owner who looks, and of nobody else", async () => {
+  const { state, edits, refused } = openEdit("QUOTA_EXCEEDED");
+  await refused();
+  edits.tryAgain("other");
+  await edits[Symbol.asyncDispose]();
+  expect(state.tries).toBe(1);
+  edits.tryAgain(UNIT.owner);
+  await edits[Symbol.asyncDispose]();
+  expect(state.tries).toBe(2);
+});
+
 it("tries nothing again that would be refused again", async () => {
   const { state, edits, refused } = openEdit("TOOL_TESTS_FAILED");
   await refused();

@@ -58,9 +58,10 @@ export class FileEdits implements AsyncDisposable {
     return new Map(own.map(({ unit, problem }) => [unit.name, problem]));
   }
 
-  /** Takes up, in the background, what was refused by a quota or another failure that may be over. */
-  tryAgain(): void {
+  /** Takes up, in the background, what was refused by a quota or another failure that may be over: of the owner, or of all. */
+  tryAgain(owner?: string): void {
     for (const [key, { place, unit }] of this.#again) {
+      if (owner !== undefined && unit.owner !== owner) continue;
       this.#again.delete(key);
       void this.#takeUp(place, unit);
     }

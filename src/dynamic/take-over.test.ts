@@ -35,6 +35,12 @@ it("notes what cannot be added any more, and leaves for later what may succeed t
   });
 });
 
+it("names a row with a long name by the name's beginning", async () => {
+  const add = failing(new BelljarError("TOOL_INVALID", "because"));
+  const { problems } = await takenWith(add, { tool: { ...TOOL, name: "n".repeat(10_000) } });
+  expect(problems).toEqual([`The tool "${"n".repeat(100)}" of MCP Box is not taken over: because`]);
+});
+
 it("says nothing of a tool that its own end has kept from being added, and leaves it for later", async () => {
   const closing = new AbortController();
   const add: UnitLife["add"] = (_principal, _given, signal) => {

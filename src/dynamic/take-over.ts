@@ -5,6 +5,8 @@ import type { UnitLife } from "./unit-life.ts";
 
 /** Time for one tool to be read and its packages to be installed. */
 const TOOL_MS = 600_000;
+/** In characters. A row may have any name. */
+const NAME_SHOWN_MAX = 100;
 
 /** A Python tool that MCP Box has left in the store. */
 export interface LeftTool {
@@ -41,7 +43,7 @@ export async function takeOver({ left, life, report }: TakeOverOptions, signal: 
     } catch (cause) {
       if (signal.aborted) return undefined;
       const message = cause instanceof Error ? cause.message : String(cause);
-      report(`The tool ${JSON.stringify(tool.name ?? tool.source)} of MCP Box is not taken over: ${message}`);
+      report(`The tool ${JSON.stringify((tool.name ?? tool.source).slice(0, NAME_SHOWN_MAX))} of MCP Box is not taken over: ${message}`);
       // Any other reason may lie here: a busy machine, an index that is not reached, a template.
       return cause instanceof BelljarError && cause.code === "TOOL_NAME_TAKEN" ? cause.code : undefined;
     }

@@ -4,6 +4,9 @@ import type { SpecChanges } from "./spec-changes.ts";
 import type { UnitSpec } from "./unit.ts";
 import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.ts";
 
+/** The most that one owner has. */
+export const UNITS_MAX = 2_000;
+
 /** What an author gives. Without a name the unit is called as its first tool. */
 export interface GivenUnit {
   readonly name?: string | undefined;

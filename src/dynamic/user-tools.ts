@@ -22,6 +22,7 @@ import type { UnitId, UnitStore } from "./store/unit-store.ts";
 import { type LeftTools, takeOver } from "./take-over.ts";
 import { newestOf, shownVersion, toDetail, toInfo, toShownProblem, type UnitFacts } from "./unit-info.ts";
 import type { ChangedUnit, GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife, UnitListOptions } from "./unit-life.ts";
+import { UNITS_MAX } from "./unit-life.ts";
 import { readUnitPage } from "./unit-pages.ts";
 import { assertUnitName, nameTaken } from "./unit-name.ts";
 import { UnitStatistics } from "./unit-statistics.ts";
@@ -30,8 +31,6 @@ import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.
 
 /** Older ones are forgotten, but for the live one. */
 const VERSIONS_MAX = 20;
-/** Of one owner. */
-const UNITS_MAX = 2_000;
 /** Time to read an edit that nobody takes up. */
 const LOOK_MS = 30_000;
 
@@ -121,7 +120,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   async list(principal: Principal, options: UnitListOptions = {}): Promise<UnitPage> {
     const { id: owner } = principal;
     const isFirst = options.cursor === undefined;
-    this.#edits?.tryAgain();
+    if (isFirst) this.#edits?.tryAgain(owner);
     const problems = this.#edits ? this.#edits.problems(owner) : await this.#look.problems(owner, isFirst);
     const page = await readUnitPage(this.#units.of(principal), options, (head) => this.#infoOf(head, problems.get(head.name)));
     const unread = isFirst ? [...problems].filter(([name]) => !this.#units.get({ owner, name })) : [];
@@ -132,7 +131,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   async get(principal: Principal, name: string, number?: number): Promise<UnitDetail> {
     const head = this.#units.find(principal, name);
     const version = await this.#units.version(head, number ?? shownVersion(head));
-    this.#edits?.tryAgain();
+    this.#edits?.tryAgain(principal.id);
     return toDetail(head, version, this.#factsOf(head, await (this.#edits ?? this.#look).problemOf(head)));
   }
 

@@ -74,6 +74,9 @@ async function exercise(cli: CliHome, env: Readonly<Record<string, string>> = {}
     { name: "echo", version: 1, state: "live" },
     { name: "memo.create", version: 2, state: "live", tools: [{ name: "memo_create", description: "Takes a memo" }] },
   ]);
+  await cli.run(["tool", "disable", "echo"], { env });
+  const back = await cli.run(["tool", "import", "out", "--update"], { env });
+  expect(back).toMatchObject({ code: 0, stdout: "published echo\nunchanged memo.create\n" });
   expect(await cli.run(["tool", "export", "absent"], { env })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("TOOL_NOT_FOUND"),

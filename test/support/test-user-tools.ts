@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
+import type { Edits } from "../../src/dynamic/file-edits.ts";
 import { PreparedPackages } from "../../src/dynamic/packages/prepared-packages.ts";
 import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
 import type { OwnerGrants } from "../../src/dynamic/run/owner-rights.ts";
@@ -23,6 +24,8 @@ export interface TestUserToolsOptions {
   readonly report?: (problem: string) => void;
   /** A folder of tools. */
   readonly folder?: string;
+  /** Where a person edits by hand. Default: in the files of the home. */
+  readonly edits?: Edits;
   /** What owners may have. Default: all of them everything. */
   readonly owners?: OwnerGrants;
   /** How often they are looked at while their code runs. Default: every few seconds. */
@@ -40,6 +43,7 @@ export async function openTestUserTools({
   path,
   sandboxes,
   folder,
+  edits,
   warm,
   database,
   packages: settings,
@@ -52,6 +56,7 @@ export async function openTestUserTools({
   const used = new ToolSandboxes({ sandboxes, limits: TOOL_LIMITS, packages, owners, ...(lookMs !== undefined && { lookMs }) });
   return UserTools.open({
     ...stored,
+    ...(edits && { edits }),
     ...(folder !== undefined && { folder: openFolderOfTools({ folder, report }) }),
     packages,
     runner: new UnitRunner({

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -21,7 +21,7 @@ async function find(path: string): Promise<readonly FoundUnit[]> {
 
 function writeRows(rows: unknown): string {
   const file = join(folder, "mcp-tool.json");
-  writeFileSync(file, typeof rows === "string" ? rows : JSON.stringify(rows));
+  writeFileSync(file, typeof rows === "string" || Buffer.isBuffer(rows) ? rows : JSON.stringify(rows));
   return file;
 }
 
@@ -44,6 +44,35 @@ it("leaves no code of another language behind, and writes through no link", asyn
   await expect(exportUnit(folder, "é".repeat(200), SPEC)).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
 });
 
+it("replaces no code that was not exported", async () => {
+  mkdirSync(join(folder, "src"));
+  writeFileSync(join(folder, "src/tool.ts"), "mine");
+  await expect(exportUnit(folder, "src", SPEC)).rejects.toMatchObject({
+    code: "FILE_EXISTS",
+    message: expect.stringContaining("src/tool.ts"),
+  });
+  expect([readdirSync(join(folder, "src")), readFileSync(join(folder, "src/tool.ts"), "utf8")]).toEqual([["tool.ts"], "mine"]);
+});
+
+it("takes a folder with code alone for the unit of the folder's name", async () => {
+  const own = join(folder, "weather");
+  mkdirSync(own);
+  writeFileSync(join(own, "tool.py"), "x = 1\n");
+  const found = { name: "weather", found: { kind: "changed", spec: { language: "python", code: "x = 1\n" } } };
+  expect([await find(own), await find(folder)]).toEqual([[found], [found]]);
+});
+
+it("refuses a folder that has no unit, and names the file of MCP Box that is there", async () => {
+  const refused = (path: string, message: string) =>
+    expect(find(path)).rejects.toMatchObject({ code: "ARGUMENTS_INVALID", message: expect.stringContaining(message) });
+  await refused(folder, "has no tools");
+  const hidden = join(folder, ".hidden");
+  mkdirSync(hidden);
+  writeFileSync(join(hidden, "tool.py"), "x = 1\n");
+  for (const path of [hidden, folder]) await refused(path, "has no tools");
+  await refused(folder, `name the file ${writeRows([])}`);
+});
+
 it("follows no link, and says so", async () => {
   await exportUnit(folder, "real", SPEC);
   symlinkSync(join(folder, "real"), join(folder, "linked"));
@@ -64,6 +93,7 @@ it("reads the rows of an mcp-tool.json one by one", async () => {
     { mcp_tool_name: 5 },
     null,
     { mcp_tool_name: "long", mcp_tool_code: "x".repeat(2 ** 20 + 1) },
+    { mcp_tool_name: "n".repeat(10_000), mcp_tool_code: "x = 1" },
   ];
   const refused = (file: string, message: string) => ({ kind: "invalid", problem: { file, message: expect.stringContaining(message) } });
   expect(await find(writeRows(`\uFEFF${JSON.stringify(rows)}`))).toEqual([
@@ -73,6 +103,7 @@ it("reads the rows of an mcp-tool.json one by one", async () => {
     { name: "row 4", found: refused("row 4", "mcp_tool_name") },
     { name: "row 5", found: refused("row 5", "mcp_tool_name") },
     { name: "long", found: refused("row 6", "bytes") },
+    { name: "n".repeat(100), found: refused("row 7", "100 characters") },
   ]);
 });
 
@@ -82,6 +113,7 @@ it.each([
   ["too many rows", Array(2_001).fill({})],
   ["very many brackets", "[".repeat(300_000)],
   ["too many bytes", " ".repeat(33 * 1_048_576)],
+  ["bytes that are no UTF-8", Buffer.from('[{"mcp_tool_name":"caf\u00e9","mcp_tool_code":"x = 1"}]', "latin1")],
 ])("refuses a file with %s", async (_what, rows) => {
   await expect(find(writeRows(rows))).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
 });

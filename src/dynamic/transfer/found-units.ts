@@ -1,14 +1,16 @@
 import { stat } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { BelljarError } from "../../errors.ts";
 import { fileError } from "../../files/file-error.ts";
-import { MANIFEST } from "../store/manifest.ts";
+import { UNIT_FILES } from "../store/read-unit-folder.ts";
 import { hasFile, listLinks, listNames, readUnit, toRealFolder } from "../store/units-in-folder.ts";
 import type { FoundUnit } from "./found-unit.ts";
-import { readMcpBoxFile } from "./mcp-box-file.ts";
+import { MCP_BOX_FILE, readMcpBoxFile } from "./mcp-box-file.ts";
 
 /**
  * The units at the path, one after the other: of a folder as `tool export` writes it, of one unit's folder, or of MCP Box's `mcp-tool.json`.
- * No link inside a folder is followed. Rejects with `FILE_IO` if there is nothing to read, and with `ARGUMENTS_INVALID` for another file.
+ * No link inside a folder is followed. Rejects with `FILE_IO` if the path cannot be read, and with `ARGUMENTS_INVALID` for another file and
+ * for a folder that has no unit.
  */
 export async function* findUnits(path: string, report: (problem: string) => void): AsyncGenerator<FoundUnit, void, undefined> {
   const found = await stat(path).catch((cause: unknown) => {
@@ -18,15 +20,26 @@ export async function* findUnits(path: string, report: (problem: string) => void
   else yield* await readMcpBoxFile(path);
 }
 
-/** A manifest lies in the folder of one unit, and never beside several. */
 async function* unitsOfFolder(root: string, report: (problem: string) => void): AsyncGenerator<FoundUnit, void, undefined> {
-  const isUnit = hasFile(root, MANIFEST);
+  const isUnit = UNIT_FILES.some((file) => hasFile(root, file));
   const [folder, names] = isUnit ? [dirname(root), [basename(root)]] : [root, listNames(root, report)];
+  let isEmpty = true;
   for (const name of names) {
     const found = await readUnit(folder, name);
-    if (found) yield { name, found };
+    if (!found) continue;
+    isEmpty = false;
+    yield { name, found };
   }
-  for (const name of isUnit ? [] : listLinks(root)) yield { name, found: { kind: "invalid", problem: LINK } };
+  const links = isUnit ? [] : listLinks(root);
+  for (const name of links) yield { name, found: { kind: "invalid", problem: LINK } };
+  if (isEmpty && links.length === 0) throw noUnit(root);
 }
 
 const LINK = { file: "", message: "is a link: put the folder itself there" };
+
+function noUnit(root: string): BelljarError {
+  const todo = hasFile(root, MCP_BOX_FILE)
+    ? `name the file ${join(root, MCP_BOX_FILE)}`
+    : "name a folder of tools, or that of one tool, whose name is the tool's";
+  return new BelljarError("ARGUMENTS_INVALID", `${root} has no tools: ${todo}`);
+}

@@ -2,7 +2,8 @@ import { BelljarError, type ErrorCode } from "../../errors.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { tellProblem } from "../edit-problem.ts";
 import { isSameSpec } from "../store/manifest.ts";
-import type { KeepOptions, UnitLife } from "../unit-life.ts";
+import { type KeepOptions, type UnitLife, UNITS_MAX } from "../unit-life.ts";
+import { allUnits } from "../unit-pages.ts";
 import type { UnitSpec } from "../unit.ts";
 import type { FoundUnit } from "./found-unit.ts";
 import { specOf } from "./spec-of.ts";
@@ -15,13 +16,21 @@ export interface ImportOptions extends Required<KeepOptions> {
 
 export interface ImportOutcome {
   readonly name: string;
-  readonly outcome: "added" | "updated" | "unchanged" | "refused";
+  /** `published`: its newest version was the same, and callers did not have it. */
+  readonly outcome: "added" | "updated" | "published" | "unchanged" | "refused";
   /** Why it was refused. */
   readonly error?: { readonly code: ErrorCode; readonly message: string };
 }
 
 /** What fails for one unit because of these fails for all. */
-const OF_ALL: ReadonlySet<ErrorCode> = new Set(["SERVER_UNREACHABLE", "SERVER_INCOMPATIBLE", "UNAUTHORIZED", "CANCELLED", "DISK_FULL"]);
+const OF_ALL: ReadonlySet<ErrorCode> = new Set([
+  "SERVER_UNREACHABLE",
+  "SERVER_INCOMPATIBLE",
+  "UNAUTHORIZED",
+  "CANCELLED",
+  "DISK_FULL",
+  "TOOL_STORE_UNAVAILABLE",
+]);
 
 /**
  * Takes the units up one after the other, each as an add or an update does: read in a sandbox, tested, and live or a draft. A unit that is
@@ -53,6 +62,7 @@ async function importUnit(
     return { outcome: await keep(life, principal, given, options) };
   } catch (cause) {
     if (!(cause instanceof BelljarError) || OF_ALL.has(cause.code) || options.signal.aborted) throw cause;
+    if (cause.code === "QUOTA_EXCEEDED" && !options.updates && (await isFull(life, principal))) throw cause;
     return { outcome: "refused", error: { code: cause.code, message: cause.message } };
   }
 }
@@ -64,17 +74,33 @@ async function keep(
   given: Given,
   { updates, publish, signal }: ImportOptions,
 ): Promise<ImportOutcome["outcome"]> {
-  const known = updates ? await newestSpec(life, principal, given.name) : undefined;
-  if (known && isSameSpec(known, given.spec)) return "unchanged";
+  const known = updates ? await findNewest(life, principal, given.name) : undefined;
+  if (known && isSameSpec(known.spec, given.spec)) {
+    if (!publish || known.isLive) return "unchanged";
+    await life.publish(principal, given.name, signal);
+    return "published";
+  }
   if (known) await life.update(principal, given, signal, { publish });
   else await life.add(principal, given, signal, { publish });
   return known ? "updated" : "added";
 }
 
-async function newestSpec(life: UnitLife, principal: Principal, name: string): Promise<UnitSpec | undefined> {
+/** Another quota, such as that of memory, may have room for the next one. */
+async function isFull(life: UnitLife, principal: Principal): Promise<boolean> {
+  return (await allUnits(life, principal)).tools.length >= UNITS_MAX;
+}
+
+interface NewestUnit {
+  readonly spec: UnitSpec;
+  readonly isLive: boolean;
+}
+
+async function findNewest(life: UnitLife, principal: Principal, name: string): Promise<NewestUnit | undefined> {
   try {
     const shown = await life.get(principal, name);
-    return specOf(shown.newest === shown.version ? shown : await life.get(principal, name, shown.newest));
+    const isNewest = shown.newest === shown.version;
+    const spec = specOf(isNewest ? shown : await life.get(principal, name, shown.newest));
+    return { spec, isLive: isNewest && shown.state === "live" };
   } catch (cause) {
     if (cause instanceof BelljarError && cause.code === "TOOL_NOT_FOUND") return undefined;
     throw cause;

@@ -9,8 +9,11 @@ import { codeSchema } from "../store/stored-unit.ts";
 import type { FolderUnit } from "../store/units-in-folder.ts";
 import type { FoundUnit } from "./found-unit.ts";
 
+export const MCP_BOX_FILE = "mcp-tool.json";
 const FILE_BYTES_MAX = 32 * 1_048_576;
 const ROWS_MAX = 2_000;
+/** The most characters that a unit's name has. */
+const NAME_MAX = 100;
 
 /** Other fields of a row, such as whose it was, are not looked at. */
 const rowSchema = z.object({ mcp_tool_name: z.string().min(1), mcp_tool_code: z.string() });
@@ -22,7 +25,7 @@ const fileSchema = z.array(z.unknown()).max(ROWS_MAX);
  */
 export async function readMcpBoxFile(path: string): Promise<readonly FoundUnit[]> {
   const bytes = await readFile(path);
-  const parsed = hasManyTokens(bytes) ? undefined : fileSchema.safeParse(parseJson(bytes.toString("utf8").replace(/^\uFEFF/, "")));
+  const parsed = hasManyTokens(bytes) ? undefined : fileSchema.safeParse(parseJson(toText(path, bytes)));
   if (!parsed?.success) throw otherForm(path, `has no JSON list of at most ${ROWS_MAX} tools`);
   const seen = new Set<string>();
   return parsed.data.map((row, index) => toUnit(row, index, seen));
@@ -33,11 +36,21 @@ function toUnit(row: unknown, index: number, seen: Set<string>): FoundUnit {
   const parsed = rowSchema.safeParse(row);
   if (!parsed.success) return { name: place, found: invalid(place, "needs the texts mcp_tool_name and mcp_tool_code") };
   const { mcp_tool_name: name, mcp_tool_code: code } = parsed.data;
+  if (name.length > NAME_MAX) return { name: name.slice(0, NAME_MAX), found: invalid(place, `its name has over ${NAME_MAX} characters`) };
   if (seen.has(name)) return { name, found: invalid(place, "an earlier row has the same name") };
   seen.add(name);
   const checked = codeSchema.safeParse(code);
   if (!checked.success) return { name, found: invalid(place, checked.error.issues[0]?.message ?? "cannot be read") };
   return { name, found: { kind: "changed", spec: { language: "python", code } } };
+}
+
+/** A byte order mark is no part of the text. */
+function toText(path: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw otherForm(path, "is no text in UTF-8", cause);
+  }
 }
 
 function invalid(file: string, message: string): FolderUnit {
@@ -58,6 +71,6 @@ async function readFile(path: string): Promise<Buffer> {
   }
 }
 
-function otherForm(path: string, why: string): BelljarError {
-  return new BelljarError("ARGUMENTS_INVALID", `${path} ${why}: name a folder of tools, or MCP Box's mcp-tool.json`);
+function otherForm(path: string, why: string, cause?: unknown): BelljarError {
+  return new BelljarError("ARGUMENTS_INVALID", `${path} ${why}: name a folder of tools, or MCP Box's ${MCP_BOX_FILE}`, { cause });
 }

@@ -35,7 +35,7 @@ export interface McpBoxOptions {
   readonly mcpPort?: () => string;
 }
 
-/** Tools as MCP Box adds and removes them: the query's name is the unit's, and every answer of a caller who may ask is a 200. */
+/** Tools as MCP Box adds and removes them: the query's name is the unit's, and an answer that stays so is a 200. */
 export function mcpBoxRoutes({ userTools = noUserTools, ...served }: McpBoxOptions): readonly Route[] {
   const paths = (name: string): readonly string[] => [`/${name}`, `/${name}/`];
   const add = (path: string): Route =>
@@ -76,11 +76,15 @@ function addTool(life: UnitLife, { caller, query: { mcp_tool_name: name, network
 
 /** With several functions only the unit's name removes it. */
 async function removeTool(life: UnitLife, caller: Principal, name: string): Promise<void> {
-  const { tools: units } = await allUnits(life, caller);
-  const unit =
-    units.find((one) => one.name === name) ?? units.find(({ tools: [tool, ...more] }) => tool?.name === name && more.length === 0);
-  if (!unit) throw new BelljarError("TOOL_NOT_FOUND", `There is no tool "${name}"`);
-  await life.remove(caller, unit.name);
+  try {
+    await life.remove(caller, name);
+  } catch (cause) {
+    if (!(cause instanceof BelljarError) || cause.code !== "TOOL_NOT_FOUND") throw cause;
+    const { tools: units } = await allUnits(life, caller);
+    const unit = units.find(({ tools: [tool, ...more] }) => tool?.name === name && more.length === 0);
+    if (!unit) throw cause;
+    await life.remove(caller, unit.name);
+  }
 }
 
 async function outcome(work: () => Promise<void>): Promise<z.output<typeof removed>> {
@@ -88,8 +92,8 @@ async function outcome(work: () => Promise<void>): Promise<z.output<typeof remov
     await work();
     return { result: 0, error: "" };
   } catch (cause) {
-    // What the server does wrong is no answer of this API's, and whoever may not ask is refused as everywhere.
-    if (!(cause instanceof BelljarError) || cause.code === "INTERNAL" || cause.code === "FORBIDDEN") throw cause;
+    // What the server does wrong and what may succeed later is no answer of this API's, and whoever may not ask is refused as everywhere.
+    if (!(cause instanceof BelljarError) || cause.retryable || cause.code === "INTERNAL" || cause.code === "FORBIDDEN") throw cause;
     return { result: resultOf(cause), error: cause.message };
   }
 }
