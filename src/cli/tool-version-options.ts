@@ -1,6 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
+import { constants } from "node:fs";
 import { extname } from "node:path";
 import type { ToolLanguage, UnitSpec } from "../dynamic/unit.ts";
+import { CODE_BYTES_MAX, testSchema } from "../dynamic/store/stored-unit.ts";
+import { BelljarError } from "../errors.ts";
 import { parseJson } from "../files/parse-json.ts";
 import type { CommandCall } from "./command.ts";
 import { textOption, textOptions } from "./command.ts";
@@ -44,17 +47,31 @@ export async function readOptions(call: CommandCall): Promise<Omit<UnitSpec, "la
   });
 }
 
-/** What is in the list is checked where it is kept. */
 async function readTests(file: string, call: CommandCall): Promise<NonNullable<UnitSpec["tests"]>> {
-  const tests = parseJson(await readText(file, call));
-  if (Array.isArray(tests)) return tests as NonNullable<UnitSpec["tests"]>;
-  throw usage(`--tests ${file} holds no JSON list of tests`, `belljar ${call.spec.name} --help`);
+  const help = `belljar ${call.spec.name} --help`;
+  const given = parseJson(await readText(file, call));
+  if (!Array.isArray(given)) throw usage(`--tests ${file} holds no JSON list of tests`, help);
+  return given.map((test, index) => {
+    const { data, error } = testSchema.safeParse(test);
+    if (data) return data;
+    const [issue] = error.issues;
+    const place = issue?.path.length ? `${issue.path.join(".")}: ` : "";
+    throw usage(`Test ${index + 1} of ${file}: ${place}${issue?.message}`, help);
+  });
 }
 
+/** A pipe, which nobody may ever write to, does not hold the command up. */
 async function readText(file: string, { spec }: CommandCall): Promise<string> {
+  const help = `belljar ${spec.name} --help`;
   try {
-    return await readFile(file, "utf8");
+    await using opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await opened.stat();
+    if (!facts.isFile()) throw usage(`${file} is no file`, help);
+    if (facts.size > CODE_BYTES_MAX) throw usage(`${file} has ${facts.size} bytes; it may have ${CODE_BYTES_MAX}`, help);
+    return await opened.readFile("utf8");
   } catch (cause) {
-    throw usage(`${file} cannot be read: ${(cause as Error).message}`, `belljar ${spec.name} --help`);
+    if (cause instanceof BelljarError) throw cause;
+    const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    throw usage(isMissing ? `There is no file ${file}` : `${file} cannot be read: ${(cause as Error).message}`, help);
   }
 }

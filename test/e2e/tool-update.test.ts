@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -44,4 +45,37 @@ it("changes a tool through a server, and keeps what is not named", async () => {
   await using cli = await openCliHome();
   await using server = await serve(cli);
   await exercise(cli, server.env);
+});
+
+it("refuses files that are none, that are too large, and tests of no form, before anything runs", async () => {
+  await using cli = await openCliHome();
+  const refused = async (...argv: string[]) => {
+    const { code, stderr } = await cli.run(["tool", ...argv]);
+    expect([code, stderr]).toEqual([2, expect.not.stringContaining("    at ")]);
+    return stderr;
+  };
+  execFileSync("mkfifo", [join(cli.folder, "pipe.py")]);
+  expect(await refused("add", "pipe.py")).toContain("pipe.py is no file");
+  writeFileSync(join(cli.folder, "huge.py"), Buffer.alloc(2 ** 20 + 1, "#"));
+  expect(await refused("add", "huge.py")).toContain("huge.py has 1048577 bytes; it may have 1048576");
+  expect(await refused("add", "missing.py")).toContain("There is no file missing.py");
+  writeFileSync(join(cli.folder, "says.sh"), script("one"));
+  for (const [tests, problem] of [
+    [[{ arguments: {} }], "Test 1 of tests.json: expect: "],
+    [[{ arguments: {}, expect: {} }, 1], "Test 2 of tests.json: "],
+    [{}, "holds no JSON list of tests"],
+  ] as const) {
+    writeFileSync(join(cli.folder, "tests.json"), JSON.stringify(tests));
+    expect(await refused("add", "says.sh", "--tests", "tests.json")).toContain(problem);
+  }
+});
+
+it("calls JavaScript that does not name itself as its file", async () => {
+  await using cli = await openCliHome();
+  const code = 'export default defineTool({ description: "Says hello", run: () => "hello" });';
+  writeFileSync(join(cli.folder, "greeting.js"), code);
+  expect(await cli.run(["tool", "add", "greeting.js"])).toMatchObject({ code: 0, stdout: "greeting\n" });
+  const { stdout } = await cli.run(["tool", "get", "greeting"]);
+  expect(stdout).toMatch(/^versions +1 \(was live\)$/m);
+  expect(stdout).toMatch(/^tool +greeting /m);
 });

@@ -36,7 +36,7 @@ export const TOOL: readonly CommandSpec[] = [
     usage: "FILE",
     positionals: ONE,
     options: {
-      name: { type: "string", value: "NAME", description: "What it is called here (default the name of its first tool)" },
+      name: { type: "string", value: "NAME", description: "What it is called here (default: of Python its first function, else the file)" },
       ...VERSION,
     },
     details:

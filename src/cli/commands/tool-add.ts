@@ -20,8 +20,8 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
-/** A script need not name itself. Other code names its tools. */
+/** What need not name itself is called as its file. Python's functions have names. */
 function defaultName(file: string): string | undefined {
   const { name, ext } = parse(file);
-  return ext === ".sh" ? name : undefined;
+  return ext === ".py" ? undefined : name;
 }

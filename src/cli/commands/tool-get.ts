@@ -37,6 +37,9 @@ function toRows(unit: UnitDetail): readonly (readonly string[])[] {
     requirements,
     calls,
     tests,
+    reuse,
+    timeoutMs,
+    versions,
     stats,
   } = unit;
   const rows: readonly (readonly [string, string | undefined])[] = [
@@ -47,12 +50,20 @@ function toRows(unit: UnitDetail): readonly (readonly string[])[] {
     ["created", `${createdAt.toISOString()} (${formatWhen(createdAt)})`],
     ...tools.map((tool) => ["tool", `${tool.name} ${JSON.stringify(tool.inputSchema)}`] as const),
     ["requires", requirements?.join(" ")],
-    ["calls", calls?.join(" ")],
+    ["calls tools", calls?.join(" ")],
+    ["reuse", reuse],
+    ["timeout", timeoutMs === undefined ? undefined : `${timeoutMs} ms`],
     ["network", network && JSON.stringify(network)],
     ["secrets", secrets && Object.keys(secrets).join(" ")],
     ["limits", limits && JSON.stringify(limits)],
     ["tests", tests && String(tests.length)],
-    ["calls", `${stats.calls}, of which ${stats.errors} failed`],
+    ["versions", versions.map(toVersion).join(" ")],
+    ["called", `${stats.calls} times, of which ${stats.errors} failed`],
   ];
   return rows.filter((row): row is readonly [string, string] => row[1] !== undefined);
+}
+
+/** With what `tool rollback` takes. */
+function toVersion({ number, wasLive }: UnitDetail["versions"][number]): string {
+  return wasLive ? `${number} (was live)` : String(number);
 }

@@ -206,7 +206,9 @@ function askedOf(request: FastifyRequest, reply: FastifyReply, { callers, reache
       return (signal ??= goneSignal(reply.raw));
     },
     get origin() {
-      return `${request.protocol}://${request.host}`;
+      // A connection that is gone has no protocol.
+      const { protocol = "http" } = request as { readonly protocol?: string };
+      return `${protocol}://${request.host}`;
     },
     setType: (type) => void reply.type(type),
     takeOver() {

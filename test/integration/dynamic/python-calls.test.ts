@@ -223,3 +223,8 @@ it("lets the code's own tracebacks and inspections find its lines", async () => 
   const body = "import inspect, traceback\ntry: 1 / 0\nexcept ZeroDivisionError: return traceback.format_exc() + inspect.getsource(f)[:9]";
   expect((await callBody(body))?.["content"]).toMatchObject([{ text: expect.stringMatching(/try: 1 \/ 0[\s\S]*@mcp.tool$/u) }]);
 });
+
+it("knows the error of a called tool by FastMCP's name", async () => {
+  const code = "@mcp.tool\ndef same():\n    from mcp.server.fastmcp.exceptions import ToolError as Given\n    return Given is ToolError\n";
+  expect((await callCode("python", code, "same")).last).toMatchObject({ type: "result", content: [{ text: "true" }] });
+});

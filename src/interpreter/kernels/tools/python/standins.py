@@ -15,7 +15,7 @@ GIVEN = {
     "enum": ["Enum", "IntEnum"],
     "dataclasses": ["dataclass", "field"],
     "_belljar.blocks": BLOCKS,
-    "_belljar.context": ["Context"],
+    "_belljar.context": ["Context", "ToolError"],
     "_belljar.registry": ["FastMCP"],
 }
 ONLY_WORDS = {number: " " for number in range(128) if not (chr(number).isalnum() or chr(number) == "_")}
@@ -24,6 +24,7 @@ SERVER = {"_belljar.registry": ["FastMCP"], "_belljar.context": ["Context"], "_b
 FIRST = {
     prefix + name: SERVER for prefix in ("mcp.server.fastmcp", "fastmcp") for name in ("", ".server", ".utilities", ".utilities.types")
 }
+FIRST.update((prefix + ".exceptions", {"_belljar.context": ["ToolError"]}) for prefix in ("mcp.server.fastmcp", "fastmcp"))
 # These give way to the real packages.
 LAST = {
     "pydantic": {"_belljar.models": ["Field", "BaseModel", "ConfigDict", "ValidationError"]},
