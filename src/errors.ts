@@ -15,6 +15,7 @@ export const ERRORS = {
   MEDIA_TYPE_UNSUPPORTED: { status: 415, retryable: false },
   SERVER_UNREACHABLE: { status: 503, retryable: true },
   SERVER_INCOMPATIBLE: { status: 502, retryable: false },
+  SERVER_REFUSED: { status: 502, retryable: false },
   CANCELLED: { status: 499, retryable: false },
 
   RUNTIME_UNAVAILABLE: { status: 503, retryable: true },

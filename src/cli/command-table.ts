@@ -1,6 +1,7 @@
 import type { CommandSpec, OptionSpec } from "./command.ts";
 import { AROUND } from "./command-specs/around.ts";
 import { AUDIT } from "./command-specs/audit.ts";
+import { CLIENT } from "./command-specs/client.ts";
 import { CONFIG } from "./command-specs/config.ts";
 import { MACHINE } from "./command-specs/machine.ts";
 import { PROGRAMS } from "./command-specs/programs.ts";
@@ -30,6 +31,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...TEMPLATE,
   ...TOOL,
   ...AROUND,
+  ...CLIENT,
   ...AUDIT,
   ...TOKEN,
   ...SECRET,

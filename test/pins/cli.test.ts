@@ -74,6 +74,7 @@ it("keeps every command with its options", () => {
       "network sets [NAME] --json",
       "cp SRC ID:DST | ID:SRC DST",
       "connect HOST --workspace --gateway --name --network --toolsets --force --print",
+      "client discover --json",
       "audit verify --json",
       "audit tail --lines --follow --json",
       "token create NAME --scope --expires --json",

@@ -18,6 +18,7 @@ it("keeps every error code with its status", () => {
       "MEDIA_TYPE_UNSUPPORTED 415",
       "SERVER_UNREACHABLE 503 retryable",
       "SERVER_INCOMPATIBLE 502",
+      "SERVER_REFUSED 502",
       "CANCELLED 499",
       "RUNTIME_UNAVAILABLE 503 retryable",
       "RUNTIME_FAILED 500 retryable",

@@ -1,12 +1,9 @@
-import { isUtf8 } from "node:buffer";
-import { constants } from "node:fs";
-import { lstat, mkdir, open, realpath, stat } from "node:fs/promises";
+import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf } from "../../files/file-error.ts";
+import { readSettingsText } from "../../files/read-settings-text.ts";
 import { replaceFile } from "../../files/replace-file.ts";
-
-const MAX_BYTES = 16 * 1_048_576;
 
 /** A host's file with its settings, as it was read. */
 export interface SettingsFile {
@@ -24,7 +21,7 @@ export async function readSettings(file: string, project: string | undefined): P
   const target = await targetOf(file);
   if (project !== undefined && !target.startsWith(`${await realpath(project)}/`))
     throw invalid(`it leads out of the project, to ${target}: print what belongs there with --print`);
-  return { text: await readIfPresent(target), replace: (text) => replace(target, text) };
+  return { text: await readSettingsText(target), replace: (text) => replace(target, text) };
 }
 
 /** The real path, also of what does not exist yet. */
@@ -39,21 +36,6 @@ async function targetOf(file: string): Promise<string> {
     );
     if (isLink) throw invalid("it is a link that leads nowhere: remove it, or make what it leads to", cause);
     return join(await targetOf(dirname(file)), basename(file));
-  }
-}
-
-/** Waits for nobody who would write to a pipe. */
-async function readIfPresent(file: string): Promise<string | undefined> {
-  try {
-    await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const info = await handle.stat();
-    if (!info.isFile() || info.size > MAX_BYTES) throw invalid(`it is no file, or has over ${MAX_BYTES} bytes`);
-    const content = await handle.readFile();
-    if (isUtf8(content)) return content.toString();
-    throw invalid("it is not UTF-8, and would be damaged");
-  } catch (cause) {
-    if (errnoOf(cause) === "ENOENT") return undefined;
-    throw cause instanceof BelljarError ? cause : invalid("check that this user may read it", cause);
   }
 }
 

@@ -1,0 +1,196 @@
+import { allPages } from "../../async/all-pages.ts";
+import { BelljarError } from "../../errors.ts";
+import { readSettingsText } from "../../files/read-settings-text.ts";
+import type { ConfigScope } from "./config/expand.ts";
+import { isRecord } from "./config/is-record.ts";
+import { readConfigText } from "./config/read-config.ts";
+import type { ServerTarget } from "./config/resolve-server.ts";
+import { envFileOf, inputsOf, resolveServer } from "./config/resolve-server.ts";
+import type { ConfigFile, ConfigInput, ConfiguredServer } from "./config/server-config.ts";
+import { exposeNames } from "./exposed-names.ts";
+import type { JsonObject, RequestOptions, ServerSession } from "./server-session.ts";
+import { openSession } from "./server-session.ts";
+
+export interface McpClientOptions {
+  /** The path of a host's configuration, or its content. */
+  readonly config: string | JsonObject;
+  /** Where `${X}` and the listed variables of a program come from. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly workspaceFolder: string;
+  readonly userHome: string;
+  /** Only these servers are started. */
+  readonly only?: readonly string[];
+  /** Asks a person. Without it, a server that needs an input fails. */
+  readonly ask?: (input: ConfigInput) => Promise<string>;
+  readonly version?: string;
+  readonly startTimeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A server of the configuration. One that failed has its error, and spoils no other. */
+export interface McpServer {
+  readonly name: string;
+  readonly state: "ready" | "failed" | "disabled";
+  readonly error?: BelljarError;
+  readonly era?: "legacy" | "modern";
+  readonly instructions?: string | undefined;
+}
+
+export interface McpTool {
+  readonly server: string;
+  /** The name that the server calls it by. */
+  readonly tool: string;
+  /** A name that no other tool of the client has. */
+  readonly name: string;
+  /** As the server sent it. */
+  readonly definition: JsonObject;
+}
+
+export interface ToolList {
+  readonly tools: readonly McpTool[];
+  /** Servers that could not list theirs. */
+  readonly problems: readonly BelljarError[];
+}
+
+/** Several servers. Disposing it ends them all. Answers are given as the servers sent them. */
+export interface McpClient extends AsyncDisposable {
+  readonly servers: readonly McpServer[];
+  listTools(options?: RequestOptions): Promise<ToolList>;
+  callTool(call: { server: string; tool: string; arguments?: JsonObject }, options?: RequestOptions): Promise<JsonObject>;
+  listResources(server: string, options?: RequestOptions): Promise<readonly JsonObject[]>;
+  readResource(server: string, uri: string, options?: RequestOptions): Promise<JsonObject>;
+  listPrompts(server: string, options?: RequestOptions): Promise<readonly JsonObject[]>;
+  getPrompt(
+    prompt: { server: string; name: string; arguments?: Readonly<Record<string, string>> },
+    options?: RequestOptions,
+  ): Promise<JsonObject>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+interface OpenServer extends McpServer {
+  readonly session?: ServerSession;
+}
+
+/**
+ * Starts the servers of a configuration beside each other. Rejects with `CONFIG_INVALID` for a file that cannot be read, and with
+ * `CANCELLED` when the signal aborts, after what was started has ended.
+ */
+export async function openMcpClient(options: McpClientOptions): Promise<McpClient> {
+  const { file, text } = await readConfig(options.config);
+  const config = readConfigText(text, file);
+  const wanted = config.servers.filter(({ name }) => options.only?.includes(name) ?? true);
+  const scope = { ...options, inputs: await answerInputs(config, wanted, options.ask) };
+  const servers = await Promise.all(wanted.map((server) => openServer(server, file, scope)));
+  const client = toClient(servers);
+  if (!options.signal?.aborted) return client;
+  await client[Symbol.asyncDispose]();
+  throw new BelljarError("CANCELLED", "The start of the servers was cancelled");
+}
+
+async function readConfig(config: McpClientOptions["config"]): Promise<{ readonly file: string; readonly text: string }> {
+  if (typeof config !== "string") return { file: "config", text: JSON.stringify(config) };
+  const text = await readSettingsText(config).catch((cause: unknown) => {
+    throw new BelljarError("CONFIG_INVALID", `${config}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  });
+  if (text === undefined) throw new BelljarError("CONFIG_INVALID", `There is no file ${config}: name one with mcpServers in it`);
+  return { file: config, text };
+}
+
+/** Asks once for each input that a server needs which is not disabled, one after the other. */
+async function answerInputs(
+  { inputs }: ConfigFile,
+  servers: readonly ConfiguredServer[],
+  ask: McpClientOptions["ask"],
+): Promise<ReadonlyMap<string, string>> {
+  const needed = new Set(servers.flatMap(({ config }) => (config && !config.isDisabled ? [...inputsOf(config)] : [])));
+  const answers = new Map<string, string>();
+  for (const input of inputs) if (ask && needed.has(input.id)) answers.set(input.id, await ask(input));
+  return answers;
+}
+
+async function openServer(server: ConfiguredServer, file: string, scope: McpClientOptions & ConfigScope): Promise<OpenServer> {
+  const { name, config, problem } = server;
+  if (problem) return { name, state: "failed", error: problem };
+  if (config.isDisabled) return { name, state: "disabled" };
+  try {
+    const target = await resolveTarget(config, file, scope);
+    const session = await openSession(target, {
+      version: scope.version ?? "0",
+      startTimeoutMs: scope.startTimeoutMs ?? target.startTimeoutMs ?? START_TIMEOUT_MS,
+      ...(scope.signal && { signal: scope.signal }),
+    });
+    return { name, state: "ready", session, era: session.era, instructions: session.instructions };
+  } catch (error) {
+    if (error instanceof BelljarError) return { name, state: "failed", error };
+    throw error;
+  }
+}
+
+async function resolveTarget(config: NonNullable<ConfiguredServer["config"]>, file: string, scope: ConfigScope): Promise<ServerTarget> {
+  const path = envFileOf(config, file, scope);
+  const text = path === undefined ? undefined : await readSettingsText(path);
+  if (path !== undefined && text === undefined)
+    throw new BelljarError("CONFIG_INVALID", `${file}: server "${config.name}", envFile: there is no file ${path}`);
+  return resolveServer(config, file, scope, text);
+}
+
+function toClient(servers: readonly OpenServer[]): McpClient {
+  const session = (name: string): ServerSession => sessionOf(servers, name);
+  return {
+    servers: servers.map(({ session: _session, ...shown }) => shown),
+    listTools: (options) => listAllTools(servers, options),
+    callTool: ({ server, tool, arguments: args = {} }, options) =>
+      session(server).request("tools/call", { name: tool, arguments: args }, options),
+    listResources: (server, options) => listAll(session(server), "resources", options),
+    readResource: (server, uri, options) => session(server).request("resources/read", { uri }, options),
+    listPrompts: (server, options) => listAll(session(server), "prompts", options),
+    getPrompt: ({ server, name, arguments: args = {} }, options) =>
+      session(server).request("prompts/get", { name, arguments: args }, options),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(servers.map(async ({ session: open }) => open?.[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+function sessionOf(servers: readonly OpenServer[], name: string): ServerSession {
+  const found = servers.find((server) => server.name === name);
+  if (found?.session) return found.session;
+  if (found?.error) throw found.error;
+  if (found) throw new BelljarError("USAGE", `The server "${name}" is disabled in the configuration`);
+  throw new BelljarError("USAGE", `There is no server "${name}"; there is ${servers.map((server) => server.name).join(", ") || "none"}`);
+}
+
+async function listAllTools(servers: readonly OpenServer[], options: RequestOptions | undefined): Promise<ToolList> {
+  const problems: BelljarError[] = [];
+  const lists = await Promise.all(
+    servers.map(async ({ name: server, session }) => {
+      try {
+        const definitions = session ? await listAll(session, "tools", options) : [];
+        return definitions.flatMap((definition) =>
+          typeof definition["name"] === "string" ? [{ server, tool: definition["name"], definition }] : [],
+        );
+      } catch (cause) {
+        if (!(cause instanceof BelljarError) || cause.code === "CANCELLED") throw cause;
+        problems.push(cause);
+        return [];
+      }
+    }),
+  );
+  const tools = lists.flat();
+  const names = exposeNames(tools);
+  return { tools: tools.map((tool, index) => ({ ...tool, name: names[index] ?? tool.tool })), problems };
+}
+
+/** All pages. What a server does not say that it has is an empty list, and what is no object is left out. */
+async function listAll(session: ServerSession, kind: "tools" | "resources" | "prompts", options?: RequestOptions): Promise<JsonObject[]> {
+  if (session.capabilities[kind] === undefined) return [];
+  const found: JsonObject[] = [];
+  const pages = allPages(async (cursor) => {
+    const answer = await session.request(`${kind}/list`, cursor === undefined ? {} : { cursor }, options);
+    const { [kind]: items, nextCursor } = answer;
+    return { items: Array.isArray(items) ? items : [], nextCursor: typeof nextCursor === "string" ? nextCursor : undefined };
+  });
+  for await (const item of pages) if (isRecord(item)) found.push(item);
+  return found;
+}
