@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
 import { printableText } from "../../files/printable.ts";
 import { INSIDE } from "../../protocol/inside.ts";
@@ -12,6 +13,8 @@ const CHANGED_MEANWHILE = 1;
 /** Attributes of an overlay that a program inside has mounted are that overlay's own. */
 const ATTRIBUTES = ["--xattrs", "--xattrs-include=user.*", "--xattrs-exclude=user.overlay.*"];
 const OUT = ["tar", "--create", "--file=-", "--sparse", "--numeric-owner", "--ignore-failed-read", ...ATTRIBUTES, "."];
+/** So long whoever unpacks may take when nothing more comes. */
+const ENDS_MS = 10_000;
 const INTO = ["tar", "--extract", "--file=-", "--preserve-permissions", "--numeric-owner", ...ATTRIBUTES];
 
 export interface CarryRequest {
@@ -31,14 +34,20 @@ export async function carryFolder({ from, to, path, signal }: CarryRequest): Pro
   await using into = await start(to, { argv: INTO, path, signal });
   out.stdin.end();
   into.stdout.resume();
-  // Whoever of the two fails leaves the other one with nothing to do.
-  const carried = pipeline(out.stdout, into.stdin, { signal }).catch(() => {
-    for (const tar of [out, into]) tar.kill();
+  let isCut = false;
+  const carried = pipeline(out.stdout, into.stdin, { signal }).catch(async () => {
+    isCut = true;
+    out.kill();
+    // It may have all that it needs, and set the attributes of folders last.
+    if ((await settleWithin(into.exited.catch(ignore), { timeoutMs: ENDS_MS })) === "late") into.kill();
   });
   const [, read, written] = await Promise.all([carried, complaintOf(out, [0, CHANGED_MEANWHILE]), complaintOf(into, [0])]);
-  const complaint = written ?? read;
+  // An archive has an end of its own: behind it tar reads no more, and whoever writes there is cut off.
+  const complaint = written ?? (isCut ? undefined : read);
   if (complaint !== undefined) throw new BelljarError("COMMAND_FAILED", `The folder ${path} could not be taken in: ${complaint}`);
 }
+
+function ignore(): void {}
 
 interface TarRequest {
   readonly argv: readonly string[];

@@ -59,7 +59,8 @@ function parseDependencies(text: string): Readonly<Record<string, unknown>> | un
 }
 
 /** A name of the index and perhaps a version: no URL, path, alias or option of npm. */
-function checkSpecifier(specifier: string, line: number): string {
+function checkSpecifier(given: string, line: number): string {
+  const specifier = given.trim().split(/\s+/).join(" ");
   if (specifier.length <= MAX_CHARACTERS && SPECIFIER.test(specifier)) return specifier;
   throw new Refusal(`${JSON.stringify(specifier.slice(0, 200))} is no npm requirement; write name or name@version, such as zod@^4`, line);
 }
