@@ -1,5 +1,6 @@
 """Answers one order after another, each in a child of its own: what the code of one does is gone with it."""
 
+import sys
 from os import O_RDONLY, _exit, close, dup2, fork, read, waitpid
 from os import open as open_file
 
@@ -11,7 +12,14 @@ DIGITS = frozenset(b"0123456789abcdef")
 
 
 # What most orders need, loaded once.
-NEEDED = ("_belljar.call", "_belljar.context", "_belljar.convert", "typing", "enum", "dataclasses", "asyncio")
+NEEDED = ("_belljar.call", "_belljar.context", "_belljar.convert")
+# What the code of a session is likely to need, by words in it. Each module that is there makes every fork slower.
+LIKELY = {
+    "asyncio": (b"async",),
+    "dataclasses": (b"dataclass",),
+    "enum": (b"enum", b"Enum"),
+    "typing": (b"typing", b"Annotated", b"Literal", b"Optional", b"TypedDict"),
+}
 
 
 def serve_orders(channel, serve):
@@ -20,6 +28,7 @@ def serve_orders(channel, serve):
         __import__(name)
     for line in lines_of(channel):
         mark, _, request = line.partition(b" ")
+        load_likely(request)
         child = fork()
         if child == 0:
             nothing = open_file("/dev/null", O_RDONLY)
@@ -31,6 +40,12 @@ def serve_orders(channel, serve):
         for descriptor in (1, 2, channel):
             write_all(descriptor, b"%s %05d" % (mark, status))
     _exit(0)
+
+
+def load_likely(request):
+    for name, words in LIKELY.items():
+        if name not in sys.modules and any(word in request for word in words):
+            __import__(name)
 
 
 def lines_of(descriptor):
