@@ -81,8 +81,13 @@ export async function openMcpClient(options: McpClientOptions): Promise<McpClien
   const config = readConfigText(text, file);
   const wanted = config.servers.filter(({ name }) => options.only?.includes(name) ?? true);
   const scope = { ...options, inputs: await answerInputs(config, wanted, options.ask) };
-  const servers = await Promise.all(wanted.map((server) => openServer(server, file, scope)));
-  const client = toClient(servers);
+  const opened = await Promise.allSettled(wanted.map((server) => openServer(server, file, scope)));
+  const client = toClient(opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])));
+  const failed = opened.find((one) => one.status === "rejected");
+  if (failed) {
+    await client[Symbol.asyncDispose]();
+    throw failed.reason;
+  }
   if (!options.signal?.aborted) return client;
   await client[Symbol.asyncDispose]();
   throw new BelljarError("CANCELLED", "The start of the servers was cancelled");
