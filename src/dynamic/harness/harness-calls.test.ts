@@ -71,3 +71,30 @@ it("ends the call that runs, and begins no other", async () => {
   }
   expect(begun).toEqual(["one"]);
 });
+
+it("says nothing to whoever reads the channel after the code", async () => {
+  const channel = new PassThrough();
+  let start = (): void => undefined;
+  const started = new Promise<void>((resolve) => (start = resolve));
+  const callTool: CallTool = (_name, _args, signal) => {
+    start();
+    return new Promise((_resolve, reject) =>
+      signal.addEventListener("abort", () => reject(new BelljarError("CANCELLED", "it was given up"))),
+    );
+  };
+  {
+    await using calls = new HarnessCalls({ callTool, channel, onFault: unexpected });
+    calls.take(ask("slow"));
+    await started;
+  }
+  expect(channel.readableLength).toBe(0);
+});
+
+it("tells a fault of a called tool to whoever waits for the code", async () => {
+  const fault = new TypeError("a fault");
+  const told = new Promise<unknown>((resolve) => {
+    const calls = new HarnessCalls({ callTool: () => Promise.reject(fault), channel: new PassThrough(), onFault: resolve });
+    calls.take(ask("broken"));
+  });
+  expect(await told).toBe(fault);
+});
