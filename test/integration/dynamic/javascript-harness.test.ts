@@ -189,3 +189,18 @@ it("aborts the signal of a call when the host gives it up", async () => {
   const { last } = await callCode("javascript", run(body), "default");
   expect(last).toEqual(textOf("gave up"));
 });
+
+/** As on a busy machine: the code reaches the thread of the hooks long after the import that asks for it. */
+const LATE = `import { MessagePort } from "node:worker_threads";
+const post = MessagePort.prototype.postMessage;
+MessagePort.prototype.postMessage = function (message, ...rest) {
+  const send = () => post.call(this, message, ...rest);
+  return typeof message?.source === "string" ? void setTimeout(send, 200) : send();
+};`;
+
+it("waits for the thread that finds modules, however late that hears of the code", async () => {
+  const argv = ["node", "--import", `data:text/javascript,${encodeURIComponent(LATE)}`];
+  const code = 'import { sep } from "node:path"; export default defineTool({ run: () => sep });';
+  const { last } = await callCode("javascript", code, "default", {}, { argv });
+  expect(last).toMatchObject({ type: "result", content: [{ type: "text", text: "/" }] });
+});

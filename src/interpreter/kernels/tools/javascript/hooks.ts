@@ -20,19 +20,31 @@ export interface UnitModule {
 const ZOD = new Set(["zod", "zod/v4"]);
 
 let urls: Omit<HooksData, "port">;
-let unit: Promise<UnitModule>;
+let given: MessagePort;
+let told: Promise<UnitModule>;
 
-export const initialize: InitializeHook<HooksData> = ({ port, ...given }) => {
-  urls = given;
-  unit = new Promise((resolve) => void port.once("message", resolve));
+export const initialize: InitializeHook<HooksData> = ({ port, ...rest }) => {
+  urls = rest;
+  given = port;
+  told = new Promise((resolve) => void port.once("message", resolve));
   // It keeps no process that has nothing else to do.
   port.unref();
 };
 
+/** Where nothing else keeps this thread, Node says that a hook never answers, and the code's import waits for ever. */
+async function unit(): Promise<UnitModule> {
+  given.ref();
+  try {
+    return await told;
+  } finally {
+    given.unref();
+  }
+}
+
 export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
   if (specifier === "belljar") return { url: urls.api, shortCircuit: true };
   // The unit is in no file. Only the harness asks for it, and for its own files before it is known.
-  if (context.parentURL === urls.api && !isHarness(specifier) && specifier === (await unit).url)
+  if (context.parentURL === urls.api && !isHarness(specifier) && specifier === (await unit()).url)
     return { url: specifier, shortCircuit: true };
   try {
     return await nextResolve(specifier, context);
@@ -45,7 +57,7 @@ export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
 
 export const load: LoadHook = async (url, context, nextLoad) => {
   if (isHarness(url) || !url.startsWith("file:")) return nextLoad(url, context);
-  const { url: own, source } = await unit;
+  const { url: own, source } = await unit();
   return url === own ? { format: "module", source, shortCircuit: true } : nextLoad(url, context);
 };
 
