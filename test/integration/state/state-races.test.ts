@@ -55,10 +55,11 @@ for (const storage of STATE_STORAGES) {
       for (let turn = 0; turn < TURNS; turn += 1) {
         const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
         await shell(sandbox, "echo kept > notes");
-        const fork = other.snapshots.fork(LOCAL, { sandbox: sandbox.id }, { count: 2 }, signal);
+        // Awaited from now on: it may be refused before the kill is done.
+        const fork = Promise.allSettled([other.snapshots.fork(LOCAL, { sandbox: sandbox.id }, { count: 2 }, signal)]);
         await new Promise((resolve) => setTimeout(resolve, turn * 8)); // each time a little later
         await sandbox.kill();
-        const [made] = await Promise.allSettled([fork]);
+        const [made] = await fork;
         const forks = made.status === "fulfilled" ? made.value : [];
         for (const one of forks) {
           expect(await shell(one, "cat notes")).toBe("kept");
