@@ -44,9 +44,10 @@ def hold_back():
     wish = json.loads(line)
     os.environ.update(wish["env"])
     if "tool" in wish:
-        if tools is None:
+        paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+        if tools is None or are_hiding(paths, os, sys):
             os.execv(sys.executable, [sys.executable, harness] + wish["tool"])  # noqa: S606
-        be_harness(tools, wish["tool"], sys)
+        be_harness(tools, wish["tool"], paths, sys)
     os.close(channel)
     stay_away(sys)
 
@@ -68,11 +69,25 @@ def load_tools(harness, sys):
     return found, modules
 
 
-def be_harness(tools, arguments, sys):
+def are_hiding(paths, os, sys):
+    """Whether a folder that is looked into first has a module of the name of one that is there already, from elsewhere."""
+    there = {name.partition(".")[0] for name in sys.modules}
+    for path in paths:
+        try:
+            names = os.listdir(path)
+        except OSError:
+            continue
+        if not there.isdisjoint(name.partition(".")[0] for name in names):
+            return True
+    return False
+
+
+def be_harness(tools, arguments, paths, sys):
     """Never returns. As for the tool, Python has started: another thread that imports `site` does not wait for its end."""
     finders, modules = tools
     sys.meta_path[:0] = finders
     sys.modules.update(modules)
+    sys.path[:0] = paths
     this = sys.modules.pop(__name__)
     try:
         __import__(__name__)
