@@ -1,11 +1,11 @@
 """Holds a Python back between its start and its program, which is not written yet.
 
 Python imports a module of this name when it starts, before it looks at its script. This one imports what programs often
-use, says that it is ready, and waits for one line on descriptor 3: the variables of the program. Then Python goes on by
-itself, so that the program runs exactly as `python3 FILE` runs it. Nothing of this file stays, but that the collector of
-garbage does not look at what was there before the program.
+use, says that it is ready, and waits for the variables of the program on descriptor 3: eight digits, which are the size
+of the JSON behind them. Then Python goes on by itself, so that the program runs exactly as `python3 FILE` runs it.
+Nothing of this file stays, but that the collector of garbage does not look at what was there before the program.
 
-The line may have the arguments of the harness of users' tools instead. Then that goes on, which was loaded meanwhile.
+The JSON may have the arguments of the harness of users' tools instead. Then that goes on, which was loaded meanwhile.
 """
 
 
@@ -33,15 +33,10 @@ def hold_back():
         gc.freeze()
     try:
         os.write(channel, b"ready\n")
-        line = b""
-        while not line.endswith(b"\n"):
-            read = os.read(channel, 1 << 18)
-            if not read:
-                os._exit(0)  # Belljar is gone, or needs this Python no more.
-            line += read
+        size = read_exactly(channel, 8, os)
+        wish = json.loads(read_exactly(channel, int(size), os))
     except OSError:
         os._exit(0)
-    wish = json.loads(line)
     os.environ.update(wish["env"])
     if "tool" in wish:
         paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
@@ -50,6 +45,18 @@ def hold_back():
         be_harness(tools, wish["tool"], paths, sys)
     os.close(channel)
     stay_away(sys)
+
+
+def read_exactly(channel, size, os):
+    """What comes behind it is an order, for whoever reads next."""
+    parts = []
+    while size > 0:
+        read = os.read(channel, size)
+        if not read:
+            os._exit(0)  # Belljar is gone, or needs this Python no more.
+        parts.append(read)
+        size -= len(read)
+    return b"".join(parts)
 
 
 def load_tools(harness, sys):
