@@ -104,6 +104,12 @@ async function killed(filler: ChildProcess): Promise<void> {
   await once(filler, "exit");
 }
 
+async function opened({ home }: PoolLab, id: string) {
+  const runtime = await home.open("auto");
+  const inside = await runtime.layers.describe({ template: "base" });
+  return runtime.open({ id, generation: 1, folder: join(home.path, "sandboxes", id), inside });
+}
+
 /** What waits without a maker meets its deadline now. */
 async function passDeadlines(lab: PoolLab): Promise<void> {
   const runtime = await lab.home.open("auto");
@@ -175,9 +181,11 @@ verifies(
     for (let turn = 0; turn < 4; turn++) {
       const filler = fork(FILLER, [lab.home.path, "packages"], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
       await once(filler, "message"); // the first of the snapshot has ended, and the next one is about to be made
-      if (turn === 3) await lab.hasWaiting(1);
-      else for (let at = 0; at < turn * 20; at++) await new Promise((done) => setImmediate(done));
+      const [waits] = turn === 3 ? await lab.hasWaiting(1) : [];
+      for (let at = 0; at < turn * 20; at++) await new Promise((done) => setImmediate(done));
+      const running = waits === undefined ? undefined : await opened(lab, waits);
       await killed(filler);
+      await running?.ended;
       const place = await lab.open({});
       const [snapshot] = await place.sandboxes.hiddenSnapshots.list();
       expect(snapshot?.name).toBe("packages-of-a-test");

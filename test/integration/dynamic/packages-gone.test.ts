@@ -40,8 +40,23 @@ it("another process that removes the snapshot ends what waits of it here", async
   await lab.hasWaiting(2);
   await other.tools.remove(LOCAL, "where");
   expect(lab.waiting()).toEqual([]);
-  await until(() => lab.layers().length === 0 && lab.ownerless().length === 0 && lab.counts()?.ready === 0);
+  await until(() => lab.layers().length === 0 && lab.ownerless().length === 0 && lab.keys().length === 0);
   expect([lab.layers(), left(lab), lab.problems]).toEqual([[], NOTHING, []]);
+});
+
+it("what is being made here when another process removes the snapshot never waits", async () => {
+  await using lab = await openPackedLab({ passing: { kinds: 2, size: 2 } });
+  const other = await lab.another();
+  for (let turn = 0; turn < 4; turn++) {
+    await lab.add(whereabouts("where"));
+    await until(() => lab.ownerless().length > 0);
+    for (let at = 0; at < turn * 15; at++) await new Promise(setImmediate);
+    for (const { id } of await other.sandboxes.hiddenSnapshots.list()) await other.sandboxes.hiddenSnapshots.remove(id);
+    await until(() => lab.layers().length === 0 && lab.ownerless().length === 0 && lab.keys().length === 0);
+    expect(left(lab)).toEqual(NOTHING);
+    await lab.tools.remove(LOCAL, "where");
+  }
+  expect(lab.problems).toEqual([]);
 });
 
 it("a process that closes ends what waits, and the packages stay for the next one", async () => {
