@@ -21,7 +21,8 @@ async function takeSandboxes({ config }) {
   ]);
   const { home } = config;
   const runtimes = await openRuntimes("namespace", runtimeOptions(config, home));
-  const pool = { ...openPool(config, "server").options, room: () => "free" };
+  const { passing: _packages, ...options } = openPool(config, "server").options;
+  const pool = { ...options, room: () => "free" };
   const sandboxes = createLocalSandboxes({ home, runtimes, config, pool, report: (problem) => console.error(problem) });
   try {
     sandboxes.beginPool();

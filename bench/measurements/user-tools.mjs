@@ -23,6 +23,11 @@ const ZIP =
 const STORED = 1_000;
 /** A server has two of each kind. */
 const WAITING = 4;
+/** And of the tool's packages. */
+const PACKED_WAITING = 2;
+/** More calls at once than sandboxes wait. */
+const BURST = 8;
+const besidePacked = "python3 with the same package";
 
 async function openServer(home) {
   const env = { ...home.env, PIP_INDEX_URL: wheelsOf(home) };
@@ -65,6 +70,8 @@ async function openStdio(home) {
   };
 }
 
+const together = (count, work) => Promise.all(Array.from({ length: count }, work));
+
 async function ask(url, method, path, body) {
   const response = await fetch(`${url}${path}`, {
     method,
@@ -97,12 +104,18 @@ export async function measure(home) {
   });
   await add("packed", { code: PACKED("packed"), requirements: ["benched==1.0"] });
   const env = { PYTHONPATH: join(home.folder, "installed") };
-  const packed = await compare({
-    reference: () => spawnPlain("/usr/bin/python3", PLAIN_PACKED, { stdout: "pipe", env }),
-    measured: () => call("packed"),
+  const plainPacked = () => spawnPlain("/usr/bin/python3", PLAIN_PACKED, { stdout: "pipe", env });
+  const packed = await compare({ reference: plainPacked, measured: () => call("packed"), blocks: 5, each: 8 });
+  const packedReadied = await compare({
+    reference: plainPacked,
+    measured: async () => {
+      await until(() => waiting(home.config).length === WAITING + PACKED_WAITING);
+      return time(() => call("packed"));
+    },
     blocks: 5,
     each: 8,
   });
+  const burst = await compare({ reference: plainPacked, measured: () => together(BURST, () => call("packed")), blocks: 3, each: 4 });
   await add("again", { reuse: "session" });
   const session = await openStdio(home);
   const again = await compare({ reference: plain.run, measured: () => session.call("again", { a: 6 }), blocks: 5, each: 20 });
@@ -135,7 +148,9 @@ export async function measure(home) {
   return [
     { what: "call of a Python tool, fresh sandbox from the pool", beside: plain.what, goal: 1.3, ...readied },
     { what: "call of a Python tool, fresh sandbox, one after another", beside: plain.what, ...called },
-    { what: "call of a Python tool with a package, fresh sandbox", beside: "python3 with the same package", goal: 1.6, ...packed },
+    { what: "call of a Python tool with a package, fresh sandbox that waited", beside: besidePacked, goal: 1.6, ...packedReadied },
+    { what: "call of a Python tool with a package, fresh sandbox, one after another", beside: besidePacked, ...packed },
+    { what: `${BURST} calls at once of a Python tool with a package`, beside: besidePacked, ...burst },
     { what: "call of a Python tool whose sandbox is used again, over stdio", beside: plain.what, most: 4, ...again },
     { what: "add a Python tool, until it is in a list", beside: PYTHON.what, most: 150, ...added },
     { what: `tools/list with ${scaled(STORED)} stored tools`, beside: PYTHON.what, most: 3, ...listed },

@@ -119,6 +119,9 @@ function poolSchema() {
         "Number of sandboxes with the limits of `sandbox` that wait ready for their owners. Default: 2 for `serve`, 0 for `mcp`",
       ),
       programs: count().describe("Number of sandboxes that wait ready for one-shot programs. Default: 2 for `serve`, 1 for `mcp`"),
+      packages: count().describe(
+        "Number of sets of packages of users' tools of which sandboxes wait ready, for five minutes after a call: two of each for `serve`, one for `mcp`. Of more sets those called last count. Default: 4 for `serve`, 1 for `mcp`",
+      ),
       languages: choices("python", "javascript")
         .default(["python"])
         .describe(

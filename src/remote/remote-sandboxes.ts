@@ -33,7 +33,7 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
     snapshots: remoteSnapshots(address, (made) => createRemoteSandbox(address, made)),
     async create(
       _principal,
-      { isConfigured: _c, isHidden: _h, secretsOf: _s, isPublicOnly: _p, networkOf: _n, hiddenSnapshot: _f, ...options },
+      { isConfigured: _c, isHidden: _h, secretsOf: _s, isPublicOnly: _p, networkOf: _n, hiddenSnapshot: _f, keepsReady: _k, ...options },
       signal,
     ) {
       if (options.ephemeral) return createLeased(address, options, signal);

@@ -20,6 +20,7 @@ import type { NetworkState } from "./network/network-state.ts";
 import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-network.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
 import { mayReach } from "./reach.ts";
+import type { SnapshotOfCreate } from "./pool/passing-kinds.ts";
 import { PoolFiles } from "./pool/pool-files.ts";
 import type { PoolCounts, PoolKind } from "./pool/pool-options.ts";
 import { SandboxPool } from "./pool/sandbox-pool.ts";
@@ -70,6 +71,11 @@ interface MakeMore {
   readonly defaultName?: string;
   readonly forkOf?: SnapshotRecord;
   readonly signal: AbortSignal;
+}
+
+interface MakeFrom extends Pick<MakeMore, "signal"> {
+  /** The hidden snapshot that it begins with. */
+  readonly from?: SnapshotOfCreate | undefined;
 }
 
 type Starting = Omit<Parameters<StartRun>[1], "prepare"> & Partial<Pick<Parameters<StartRun>[1], "prepare">>;
@@ -138,11 +144,13 @@ class HomeSandboxes implements LocalSandboxes {
         return grantedSandbox(sandbox, principal, this.#runtimes);
       },
       startRun: (...request) => this.#startRun(...request),
+      snapshotRetired: (snapshot) => this.#endWaiting(snapshot),
     });
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
     const { pool } = options;
     const parts = { home, journal: this.#journal, runtimes: this.#runtimes, ends: this.#live.ends, report: this.#report };
-    this.#pool = pool && new SandboxPool({ ...parts, pool, plan: (made) => this.#plan(made) });
+    const hasSnapshot = (id: string): Promise<boolean> => this.#states.hidden.has(id);
+    this.#pool = pool && new SandboxPool({ ...parts, pool, hasSnapshot, plan: (made) => this.#plan(made) });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
       find: (request, id) => findDefault(this.#records, request, id),
@@ -170,7 +178,8 @@ class HomeSandboxes implements LocalSandboxes {
     if (signal.aborted) throw cancelled(signal);
     const { record, source } = await makeRecord(this.#parts(), { principal, options });
     const lost = source && !source.isHidden ? await this.#states.snapshots.tellLost(source, signal) : undefined;
-    return createdSandbox({ sandbox: await this.#makeOf(record, principal, signal), lost }, principal, this.#runtimes);
+    const from = source?.isHidden ? { id: source.id, keepsReady: options.keepsReady } : undefined;
+    return createdSandbox({ sandbox: await this.#makeOf(record, principal, { signal, from }), lost }, principal, this.#runtimes);
   }
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
@@ -331,14 +340,19 @@ class HomeSandboxes implements LocalSandboxes {
   async #make(principal: Principal, options: CreateOptions, { defaultName, forkOf, signal }: MakeMore): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
     const { record } = await makeRecord(this.#parts(), { principal, options, defaultName, forkOf });
-    return this.#makeOf(record, principal, signal);
+    return this.#makeOf(record, principal, { signal });
   }
 
   /** The record is on disk before the runtime makes the first process, so that whatever is left of a killed maker is found. */
-  async #makeOf(record: SandboxRecord, principal: Principal, signal: AbortSignal): Promise<LocalSandbox> {
+  async #makeOf(record: SandboxRecord, principal: Principal, { signal, from }: MakeFrom): Promise<LocalSandbox> {
     const make = (made: SandboxRecord, taken?: TakenSandbox): Promise<LocalSandbox> =>
       this.#quota.admit(principal, made, () => this.#live.whileStarting(made, () => this.#build(made, signal, taken)));
-    return this.#pool ? this.#pool.create(record, make) : make(record);
+    return this.#pool ? this.#pool.create(record, make, from) : make(record);
+  }
+
+  async #endWaiting(snapshot: SnapshotRecord): Promise<void> {
+    const failed = (cause: unknown) => this.#report(`What waits of the snapshot ${snapshot.id} cannot be ended yet: ${String(cause)}`);
+    await this.#pool?.retire(snapshot).catch(failed);
   }
 
   #parts(): MakeRecordParts {

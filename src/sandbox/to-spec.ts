@@ -5,8 +5,14 @@ import { baseOf } from "./template-source.ts";
 /** What differs from run to run. */
 export type RunWishes = Pick<SandboxSpec, "deadline" | "deadlineAction"> & Partial<Pick<SandboxSpec, "required">>;
 
+/** What of a record decides how its runs are made. */
+export type RunRecord = Pick<
+  SandboxRecord,
+  "base" | "template" | "user" | "lineage" | "limits" | "required" | "ephemeral" | "workspace" | "nestedFilters" | "root"
+>;
+
 /** What the runtime is asked to start. `required` comes on top of the limits that every run of the sandbox must have. */
-export function toSpec(run: RecordedRun, record: SandboxRecord, { required = [], ...wishes }: RunWishes): SandboxSpec {
+export function toSpec(run: RecordedRun, record: RunRecord, { required = [], ...wishes }: RunWishes): SandboxSpec {
   const { user, lineage, limits, ephemeral, workspace, nestedFilters, root } = record;
   const layers = lineage?.[0]?.layers;
   return {

@@ -52,6 +52,7 @@ it("keeps every setting with its variables", () => {
       "sandbox.network BELLJAR_SANDBOX_NETWORK",
       "pool.sandboxes BELLJAR_POOL_SANDBOXES",
       "pool.programs BELLJAR_POOL_PROGRAMS",
+      "pool.packages BELLJAR_POOL_PACKAGES",
       "pool.languages BELLJAR_POOL_LANGUAGES",
       "pool.imports BELLJAR_POOL_IMPORTS",
       "network.connections BELLJAR_NETWORK_CONNECTIONS",

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect } from "vitest";
 import { runCode } from "../../src/interpreter/lasting/contexts.ts";
@@ -104,6 +104,12 @@ async function killed(filler: ChildProcess): Promise<void> {
   await once(filler, "exit");
 }
 
+async function opened({ home }: PoolLab, id: string) {
+  const runtime = await home.open("auto");
+  const inside = await runtime.layers.describe({ template: "base" });
+  return runtime.open({ id, generation: 1, folder: join(home.path, "sandboxes", id), inside });
+}
+
 /** What waits without a maker meets its deadline now. */
 async function passDeadlines(lab: PoolLab): Promise<void> {
   const runtime = await lab.home.open("auto");
@@ -162,4 +168,35 @@ verifies(
     expect([lab.waiting(), lab.folders()]).toEqual([[], []]);
   },
   60_000,
+);
+
+verifies(
+  "waiting-ends",
+  async () => {
+    await using lab = await openPoolLab();
+    const names = (folder: string): readonly string[] => {
+      const path = join(lab.home.path, folder);
+      return existsSync(path) ? readdirSync(path).filter((name) => !name.startsWith(".")) : [];
+    };
+    for (let turn = 0; turn < 4; turn++) {
+      const filler = fork(FILLER, [lab.home.path, "packages"], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+      await once(filler, "message"); // the first of the snapshot has ended, and the next one is about to be made
+      const [waits] = turn === 3 ? await lab.hasWaiting(1) : [];
+      for (let at = 0; at < turn * 20; at++) await new Promise((done) => setImmediate(done));
+      const running = waits === undefined ? undefined : await opened(lab, waits);
+      await killed(filler);
+      await running?.ended;
+      const place = await lab.open({});
+      const [snapshot] = await place.sandboxes.hiddenSnapshots.list();
+      expect(snapshot?.name).toBe("packages-of-a-test");
+      await passDeadlines(lab);
+      await place.sandboxes.sweep();
+      const left = names("sandboxes").filter((name) => !existsSync(join(lab.home.path, "sandboxes", name, "sandbox.json")));
+      expect([names("waiting"), left]).toEqual([[], []]);
+      await place.sandboxes.hiddenSnapshots.remove(snapshot?.id ?? "");
+      expect([names("layers"), names("snapshots")]).toEqual([[], []]);
+      await place[Symbol.asyncDispose]();
+    }
+  },
+  240_000,
 );

@@ -61,6 +61,7 @@ export async function openCliHome({ apart = false } = {}): Promise<CliHome> {
     // No sandbox waits: one of a server that a test kills would live on for minutes.
     BELLJAR_POOL_SANDBOXES: "0",
     BELLJAR_POOL_PROGRAMS: "0",
+    BELLJAR_POOL_PACKAGES: "0",
     ...(apart ? { BELLJAR_RUNTIME_DIRECTORY: join(folder, "run") } : {}),
   };
   const launch = (argv: readonly string[], { input, env = {}, cwd = folder, within = [] }: CliOptions = {}) => {

@@ -5,6 +5,8 @@ import { resolve } from "node:path";
 import type { Duplex, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 
+import { toWish } from "../../src/interpreter/warm/warm-program.ts";
+
 export type Answer = Readonly<Record<string, unknown>> & { readonly type: string };
 
 export interface HarnessRun {
@@ -75,7 +77,7 @@ export async function askHarness(
 async function goOn(channel: Duplex): Promise<void> {
   await once(channel, "readable");
   if (String(channel.read()) !== "ready\n") throw new Error("It says something else than that it is ready");
-  channel.write(`${JSON.stringify({ env: { BELLJAR_TEST: "set" }, tool: [] })}\n`);
+  channel.write(toWish({ env: { BELLJAR_TEST: "set" }, tool: [] }));
 }
 
 /** Nothing for a line that the harness did not write. */

@@ -9,13 +9,13 @@ import type { UserTools } from "../../src/dynamic/user-tools.ts";
 import type { Egress } from "../../src/network/egress.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
-import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
+import { LOCAL, type Principal, type Quotas } from "../../src/sandbox/sandbox.ts";
 import { userTools } from "../../src/tools/user-tools/user-tools.ts";
 import { byName } from "./by-name.ts";
 import { KERNELS, makeHome } from "./namespace-home.ts";
 import { createTestTexts } from "./test-texts.ts";
 import { WarmPrograms } from "../../src/interpreter/warm/warm-programs.ts";
-import type { PoolKind, PoolOptions } from "../../src/sandbox/pool/pool-options.ts";
+import type { PassingOptions, PoolKind, PoolOptions } from "../../src/sandbox/pool/pool-options.ts";
 import { openTestUserTools, TOOL_LIMITS } from "./test-user-tools.ts";
 
 const config = { sandbox: { timeoutMs: 600_000, pids: 256 }, listMax: 100, tombstoneRetentionMs: 600_000 };
@@ -51,6 +51,9 @@ export interface ToolsLabOptions {
   readonly record?: (call: AuditedCall) => void;
   /** How many sandboxes wait for a call, with a Python that has started. */
   readonly waiting?: number;
+  /** How many kinds with packages wait, and how many sandboxes of each; they go when they have idled so long. */
+  readonly passing?: Pick<PassingOptions, "kinds" | "size"> & Partial<Pick<PassingOptions, "idleMs" | "warm">>;
+  readonly quotas?: Quotas;
 }
 
 export async function openToolsLab(options: ToolsLabOptions = {}): Promise<ToolsLab> {
@@ -75,7 +78,7 @@ export async function openToolsLab(options: ToolsLabOptions = {}): Promise<Tools
 async function openProcess(
   path: string,
   runtimes: Parameters<typeof createLocalSandboxes>[0]["runtimes"],
-  { packages, egress, folder, database, record, waiting = 0 }: ToolsLabOptions,
+  { packages, egress, folder, database, record, quotas, waiting = 0, passing }: ToolsLabOptions,
 ): Promise<ToolsProcess & { close(): Promise<void> }> {
   const listeners: ((problem: string) => void)[] = [];
   const report = (problem: string): void => listeners.forEach((listener) => listener(problem));
@@ -87,14 +90,30 @@ async function openProcess(
     isEager: true,
     warm: (sandbox, signal) => warm.warm(sandbox, signal),
   };
-  const pool: PoolOptions = { version: "1", kinds: [programs], handOver: async () => undefined, room: () => "free" };
-  const sandboxes = createLocalSandboxes({ home: path, runtimes, config, ...(egress && { egress }), ...(waiting > 0 && { pool }) });
-  if (waiting > 0) sandboxes.beginPool();
+  const packed = passing && { name: "packages", idleMs: 600_000, warm: warmPacked(warm), ...passing };
+  const pool: PoolOptions = {
+    version: "1",
+    kinds: [programs],
+    ...(packed && { passing: packed }),
+    handOver: async () => undefined,
+    room: () => "free",
+  };
+  const waits = waiting > 0 || passing !== undefined;
+  const sandboxes = createLocalSandboxes({
+    home: path,
+    runtimes,
+    config,
+    report,
+    ...(egress && { egress }),
+    ...(quotas && { quotas }),
+    ...(waits && { pool }),
+  });
+  if (waits) sandboxes.beginPool();
   const tools = await openTestUserTools({
     path,
     sandboxes,
     report,
-    ...(waiting > 0 && { warm }),
+    ...(waits && { warm }),
     ...(packages && { packages }),
     ...(folder !== undefined && { folder }),
     ...(database !== undefined && { database }),
@@ -124,6 +143,10 @@ async function openProcess(
       await sandboxes[Symbol.asyncDispose]();
     },
   };
+}
+
+function warmPacked(warm: WarmPrograms): PassingOptions["warm"] {
+  return async (start, sandbox, signal) => (start === "python" ? warm.warm(sandbox, signal) : undefined);
 }
 
 export function textOf({ content }: ToolResult): string {

@@ -39,12 +39,12 @@ export function harnessOf(
   { sandbox, packages, warm, serving }: HarnessPlace,
 ): HarnessProgram {
   const { argv, env } = HARNESSES[language];
-  const isLikeWaiting = language === "python" && packages === undefined && !Object.keys(secrets ?? {}).some(isReadAtStart);
+  const isLikeWaiting = language === "python" && !Object.keys(secrets ?? {}).some(isReadAtStart);
   const start = async (args: readonly string[], signal: AbortSignal): Promise<ExecProcess> => {
-    const waiting = isLikeWaiting ? warm?.take(sandbox.id) : undefined;
-    if (waiting) return waiting.asHarness(args, { env: { ...(await sandbox.environment()), ...env }, signal });
-    await endWaiting({ sandbox, warm });
     const paths = packages !== undefined && language === "python" && { PYTHONPATH: packages };
+    const waiting = isLikeWaiting ? warm?.take(sandbox.id) : undefined;
+    if (waiting) return waiting.asHarness(args, { env: { ...(await sandbox.environment()), ...env, ...paths }, signal });
+    await endWaiting({ sandbox, warm });
     return sandbox.guest.exec({ argv: [...argv, ...args], channels: 1, signal, env: { ...env, ...paths } });
   };
   const program = { code: { language, code, name } };

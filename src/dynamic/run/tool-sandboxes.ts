@@ -42,6 +42,13 @@ type Wish = Omit<ToolWork<unknown>, "session" | "work">;
 
 interface Making extends Pick<CreateOptions, "networkOf"> {
   readonly lifetimeMs: number;
+  /** It is used again: the next call needs no other one. */
+  readonly isKept: boolean;
+}
+
+/** An install that has run code of packages may have changed Python itself: nothing of that starts before its owner or a caller asks. */
+function waitsWith({ installer, mayBuild }: PackageLock): CreateOptions["keepsReady"] {
+  return installer === "pip" && !mayBuild ? "python" : "nothing";
 }
 
 /**
@@ -74,7 +81,7 @@ export class ToolSandboxes implements AsyncDisposable {
     const work = (sandbox: Sandbox): Promise<T> => doIn(sandbox, signal).catch((cause: unknown) => this.#explain(cause, sandbox));
     const lifetimeMs = wish.timeoutMs + GRACE_MS + (session === undefined ? 0 : SESSION_MS);
     const create = async (): Promise<Sandbox> => {
-      const sandbox = await this.#create(principal, wish, { lifetimeMs, networkOf });
+      const sandbox = await this.#create(principal, wish, { lifetimeMs, networkOf, isKept: session !== undefined });
       if (owner !== LOCAL.id) this.#watch.add(sandbox, owned);
       return sandbox;
     };
@@ -83,9 +90,9 @@ export class ToolSandboxes implements AsyncDisposable {
     return this.#reaper.reapAfter(sandbox, () => work(sandbox));
   }
 
-  async #create(principal: Principal, wish: Wish, { lifetimeMs, networkOf }: Making): Promise<Sandbox> {
+  async #create(principal: Principal, wish: Wish, { lifetimeMs, networkOf, isKept }: Making): Promise<Sandbox> {
     try {
-      const options = { ...(await this.#optionsOf(principal, wish, lifetimeMs)), networkOf };
+      const options = { ...(await this.#optionsOf(principal, wish, { lifetimeMs, isKept })), networkOf };
       return await this.#options.sandboxes.create(principal, options, wish.signal);
     } catch (cause) {
       throw wish.owner === principal.id ? cause : toldToStranger(cause);
@@ -97,7 +104,11 @@ export class ToolSandboxes implements AsyncDisposable {
     throw this.#watch.hasEnded(sandbox) ? closed() : cause;
   }
 
-  async #optionsOf(principal: Principal, { owner, spec, lock, signal }: Wish, timeoutMs: number): Promise<CreateOptions> {
+  async #optionsOf(
+    principal: Principal,
+    { owner, spec, lock, signal }: Wish,
+    { lifetimeMs: timeoutMs, isKept }: Omit<Making, "networkOf">,
+  ): Promise<CreateOptions> {
     const { limits, network = "none", secrets } = spec;
     const hiddenSnapshot = lock && (await this.#options.packages.snapshotOf(principal, lock, signal));
     return {
@@ -112,6 +123,7 @@ export class ToolSandboxes implements AsyncDisposable {
       timeoutMs,
       ...(secrets && { secrets, secretsOf: owner }),
       ...(hiddenSnapshot !== undefined && { hiddenSnapshot }),
+      ...(lock && !isKept && { keepsReady: waitsWith(lock) }),
     };
   }
 

@@ -10,6 +10,20 @@ export interface WarmRun {
   readonly onOutput: (stream: "stdout" | "stderr", chunk: Buffer) => unknown;
 }
 
+interface Wish {
+  readonly env: WarmRun["env"];
+  /** The arguments of the harness, if that is its program. */
+  readonly tool?: readonly string[];
+}
+
+const SIZE_DIGITS = 8;
+
+/** As an interpreter that waits reads it. Its size comes first: what follows on the channel may be there already, and is not for it. */
+export function toWish(wish: Wish): string {
+  const text = JSON.stringify(wish);
+  return String(Buffer.byteLength(text)).padStart(SIZE_DIGITS, "0") + text;
+}
+
 /** An interpreter that has started and waits for its program, of which nothing has run. It runs one, or a tool. */
 export class WarmProgram {
   readonly #process: ExecProcess;
@@ -50,10 +64,10 @@ export class WarmProgram {
   }
 
   /** A program may end without reading what it is given. */
-  #goOn(wish: { readonly env: WarmRun["env"]; readonly tool?: readonly string[] }): void {
+  #goOn(wish: Wish): void {
     const { stdin, channels } = this.#process;
     for (const stream of [stdin, ...channels]) stream.on("error", ignore);
-    channels[0]?.write(`${JSON.stringify(wish)}\n`);
+    channels[0]?.write(toWish(wish));
   }
 
   /** Ends it, unless it has ended. */

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
+import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
@@ -50,11 +50,14 @@ export class PoolFiles {
   /** From now on any process of the home may claim it. */
   offer(key: string, id: string): void {
     const path = this.#token(key, id);
-    try {
-      mkdirSync(join(this.#tokens, key), { recursive: true, mode: 0o700 });
-      writeFileSync(path, "", { mode: 0o600, flag: "wx" });
-    } catch (cause) {
-      throw fileError(path, cause);
+    for (let isLast = false; ; isLast = true) {
+      try {
+        mkdirSync(join(this.#tokens, key), { recursive: true, mode: 0o700 });
+        return writeFileSync(path, "", { mode: 0o600, flag: "wx" });
+      } catch (cause) {
+        // A sweep of another process has removed the folder, which was empty.
+        if (isLast || errnoOf(cause) !== "ENOENT") throw fileError(path, cause);
+      }
     }
   }
 
@@ -98,12 +101,28 @@ export class PoolFiles {
     }
   }
 
-  /** Removes the tokens of sandboxes that are gone. */
+  /** The keys of what waits of a hidden snapshot. */
+  async keysOf(snapshot: string): Promise<readonly string[]> {
+    return ((await ifPresent(this.#tokens, readdir(this.#tokens))) ?? []).filter((key) => key.startsWith(`${snapshot}-`));
+  }
+
+  /** Unless a sandbox of the key waits, or is withheld. */
+  async removeKey(key: string): Promise<void> {
+    try {
+      await rmdir(join(this.#tokens, key));
+    } catch (cause) {
+      const errno = errnoOf(cause);
+      if (errno !== "ENOENT" && errno !== "ENOTEMPTY") throw fileError(join(this.#tokens, key), cause);
+    }
+  }
+
+  /** Removes the tokens of sandboxes that are gone, and keys of which none is left. */
   async sweep(isThere: (id: string) => Promise<boolean>): Promise<void> {
     for (const key of (await ifPresent(this.#tokens, readdir(this.#tokens))) ?? []) {
       const folder = join(this.#tokens, key);
       for (const name of (await ifPresent(folder, readdir(folder))) ?? [])
         if (!(await isThere(name.replace(/^\./, "")))) await rm(join(folder, name), { force: true });
+      await this.removeKey(key);
     }
   }
 

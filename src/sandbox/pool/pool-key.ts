@@ -8,10 +8,23 @@ import type { SandboxRecord } from "../sandbox-record.ts";
  * checks.
  */
 export function poolKey(record: SandboxRecord, version: string): string | undefined {
-  const { runtime, template, limits, root, nestedFilters, ephemeral, inside, workspace, lineage, required } = record;
-  if (workspace || lineage || required.length > 0) return undefined;
+  const { workspace, lineage, required } = record;
+  return workspace || lineage || required.length > 0 ? undefined : hashOf(record, [version]);
+}
+
+/**
+ * The same for what begins with a hidden snapshot, which is of this one alone. Each is made as the create before it was, so that limits
+ * that must be enforced are. Undefined for what does not die with this process: its snapshot's owner may be gone by then.
+ */
+export function poolKeyOfSnapshot(record: SandboxRecord, snapshot: string, version: string): string | undefined {
+  const { workspace, ephemeral, base, user, required } = record;
+  return workspace || !ephemeral ? undefined : `${snapshot}-${hashOf(record, [version, base, user, required.toSorted()])}`;
+}
+
+function hashOf(record: SandboxRecord, more: readonly unknown[]): string {
+  const { runtime, template, limits, root, nestedFilters, ephemeral, inside } = record;
   // An ephemeral one dies with the process that made it, so no other may have it.
-  const made = [version, runtime, template, sorted(limits), root ?? true, nestedFilters ?? false, ephemeral && CREATOR, sorted(inside)];
+  const made = [...more, runtime, template, sorted(limits), root ?? true, nestedFilters ?? false, ephemeral && CREATOR, sorted(inside)];
   return createHash("sha256").update(JSON.stringify(made)).digest("hex").slice(0, 32);
 }
 

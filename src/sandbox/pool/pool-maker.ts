@@ -3,9 +3,8 @@ import type { Journal } from "../journal.ts";
 import type { RunEnds } from "../run-ends.ts";
 import type { Runtimes } from "../runtimes.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
-import { toSpec } from "../to-spec.ts";
+import { type RunRecord, toSpec } from "../to-spec.ts";
 import type { PoolFiles } from "./pool-files.ts";
-import { poolKey } from "./pool-key.ts";
 import type { PoolKind } from "./pool-options.ts";
 import { guestOf } from "./taken-sandbox.ts";
 
@@ -17,9 +16,16 @@ export interface PoolMakerOptions {
   readonly journal: Journal;
   readonly runtimes: Runtimes;
   readonly ends: Pick<RunEnds, "clearUnknown">;
-  readonly version: string;
-  /** The record that a sandbox of these options would have, of nobody. */
-  readonly plan: (options: PoolKind["options"]) => Promise<SandboxRecord>;
+}
+
+/** What of a record is left when it is nobody's. */
+export type PlannedRecord = RunRecord & Pick<SandboxRecord, "id" | "runtime" | "inside">;
+
+/** How the sandboxes of one kind are made. */
+export interface Making {
+  /** The record that one would have, with an id of its own, and its key. Without a key none can wait. */
+  readonly plan: () => Promise<{ readonly record: PlannedRecord; readonly key: string | undefined }>;
+  readonly warm: PoolKind["warm"];
 }
 
 /** One that this process made and that nobody has claimed, as far as it knows. */
@@ -28,6 +34,9 @@ export interface MadeSandbox {
   readonly key: string;
   readonly running: RunningSandbox;
 }
+
+/** What can be claimed, and what it is made with. */
+type WaitingToken = Pick<MadeSandbox, "id" | "key"> & Pick<SandboxRecord, "runtime" | "inside">;
 
 /** Makes the sandboxes that wait, keeps them alive, and ends them. */
 export class PoolMaker {
@@ -38,10 +47,9 @@ export class PoolMaker {
   }
 
   /** Undefined for a kind that cannot wait. On rejection nothing is left, or a sweep clears it. */
-  async make(kind: PoolKind, signal: AbortSignal): Promise<MadeSandbox | undefined> {
-    const { files, journal, runtimes, version, plan } = this.#options;
-    const record = await plan(kind.options);
-    const key = poolKey(record, version);
+  async make({ plan, warm }: Making, signal: AbortSignal): Promise<MadeSandbox | undefined> {
+    const { files, journal, runtimes } = this.#options;
+    const { record, key } = await plan();
     if (key === undefined) return undefined;
     const { id, inside } = record;
     const spec = toSpec({ id, generation: 1, folder: journal.folder(id), inside }, record, {
@@ -52,7 +60,7 @@ export class PoolMaker {
     try {
       const running = await runtimes.need(record).create(spec, signal);
       try {
-        await unlessAborted(kind.warm({ id, guest: guestOf(running), ended: running.ended }, signal), signal);
+        await unlessAborted(warm({ id, guest: guestOf(running), ended: running.ended }, signal), signal);
         files.offer(key, id);
       } catch (cause) {
         await running.kill("create_failed");
@@ -84,6 +92,15 @@ export class PoolMaker {
   async end({ id, key, running }: MadeSandbox): Promise<void> {
     if (!this.#options.files.withhold(key, id)) return running.release();
     await running.kill("killed");
+    await this.forget(id, key);
+  }
+
+  /** The same of one that another process may have made. */
+  async endOfOther({ id, key, runtime, inside }: WaitingToken): Promise<void> {
+    const { files, journal, runtimes } = this.#options;
+    if (!files.withhold(key, id)) return;
+    const running = await runtimes.need({ id, runtime }).open({ id, generation: 1, folder: journal.folder(id), inside });
+    await running?.kill("killed");
     await this.forget(id, key);
   }
 

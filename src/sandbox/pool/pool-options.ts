@@ -9,6 +9,8 @@ export interface PoolOptions {
   readonly version: string;
   /** What this process keeps ready. Without any it only takes what other processes of the home have made. */
   readonly kinds: readonly PoolKind[];
+  /** What this process keeps ready of hidden snapshots. Absent: nothing. */
+  readonly passing?: PassingOptions;
   /**
    * What was started in a sandbox before it had an owner gets the owner's variables, or is ended. `env`: what commands have now and had not
    * then. Runs before anybody learns the id. A rejection ends the sandbox.
@@ -28,6 +30,23 @@ export interface PoolKind {
   readonly isEager: boolean;
   /** Starts what is to wait inside. It runs no user's code. A rejection ends the sandbox. */
   readonly warm: (sandbox: WaitingSandbox, signal: AbortSignal) => Promise<void>;
+}
+
+/** What waits in a sandbox that begins with a hidden snapshot. */
+export type PassingStart = NonNullable<CreateOptions["keepsReady"]>;
+
+/** The kinds that come with the creates of hidden snapshots, and go. */
+export interface PassingOptions {
+  /** Of all of them together, in counts. */
+  readonly name: string;
+  /** How many there are at most. The least recently used one makes room. */
+  readonly kinds: number;
+  /** How many sandboxes of each wait. */
+  readonly size: number;
+  /** A kind that nobody has used for so long goes. */
+  readonly idleMs: number;
+  /** As `PoolKind.warm`. Of the files of the snapshot nothing is run either. */
+  readonly warm: (start: PassingStart, ...to: Parameters<PoolKind["warm"]>) => Promise<void>;
 }
 
 /** A sandbox that has no owner yet. */

@@ -10,6 +10,9 @@ export interface HiddenSnapshot {
   readonly name: string;
 }
 
+/** Called when nobody can begin with the snapshot any more, and before its layers go. Must not reject. */
+export type SnapshotRetired = (record: SnapshotRecord) => Promise<void>;
+
 /**
  * Frozen files of hidden sandboxes. They are in no list of a principal, found by no id or name that a principal gives, and count to nobody's
  * quota: `CreateOptions.hiddenSnapshot` alone reaches them, which no client can say.
@@ -20,15 +23,17 @@ export interface HiddenSnapshots {
   /** Those of the home, whichever process made them. */
   list(): Promise<readonly HiddenSnapshot[]>;
   has(id: string): Promise<boolean>;
-  /** Sandboxes that were made from it keep what they have of it. Resolves also if there is none. */
+  /** Sandboxes that were made from it keep what they have of it; those that still wait end. Resolves also if there is none. */
   remove(id: string): Promise<void>;
 }
 
 export class HomeHiddenSnapshots implements HiddenSnapshots {
   readonly #parts: SnapshotParts;
+  readonly #retired: SnapshotRetired;
 
-  constructor(parts: SnapshotParts) {
+  constructor(parts: SnapshotParts, retired: SnapshotRetired) {
     this.#parts = parts;
+    this.#retired = retired;
   }
 
   async create(sandbox: string, name: string, signal: AbortSignal): Promise<string> {
@@ -57,6 +62,7 @@ export class HomeHiddenSnapshots implements HiddenSnapshots {
     const { snapshots, runtimes } = this.#parts;
     const record = await this.find(id);
     if (!record || !(await snapshots.retract(id))) return;
+    await this.#retired(record);
     await needStates(runtimes.need({ id: record.sandbox, runtime: record.runtime })).letGo(layersOf(record), userOf(record));
     await snapshots.forget(id);
   }

@@ -8,7 +8,7 @@ import { CheckpointFiles } from "./checkpoint-files.ts";
 import { AutoCheckpoints, type AutoCheckpointSettings } from "./auto-checkpoints.ts";
 import type { Comparison } from "./comparison.ts";
 import { finishRewind, rewindUser } from "./finish-rewind.ts";
-import { HomeHiddenSnapshots } from "./hidden-snapshots.ts";
+import { HomeHiddenSnapshots, type SnapshotRetired } from "./hidden-snapshots.ts";
 import { HomeSnapshots, type SnapshotParts } from "./home-snapshots.ts";
 import { HomeTimeLine, type TimeLineParts } from "./home-time-line.ts";
 import { openSnapshotFiles, openSnapshotRoom } from "./snapshot-files.ts";
@@ -27,6 +27,8 @@ export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtime
   readonly quotas?: Quotas;
   readonly settings: AutoCheckpointSettings;
   readonly make: SnapshotParts["make"];
+  /** Of a hidden one. */
+  readonly snapshotRetired: SnapshotRetired;
   readonly startRun: TimeLineParts["startRun"];
 }
 
@@ -48,7 +50,7 @@ export class HomeStates implements StartGuard, AsyncDisposable {
     this.#parts = { ...parts, settle, auto: new AutoCheckpoints(parts, options.settings) };
     const withRoom = { ...parts, room: openSnapshotRoom(home, snapshots, quotas) };
     this.snapshots = new HomeSnapshots(withRoom);
-    this.hidden = new HomeHiddenSnapshots(withRoom);
+    this.hidden = new HomeHiddenSnapshots(withRoom, options.snapshotRetired);
     this.#users = new StateUsers({ journal, lock, checkpoints, snapshots, states: options.live.states, templates: options.templates });
   }
 

@@ -103,6 +103,8 @@ export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchem
   readonly isPublicOnly?: boolean;
   /** Id of a hidden snapshot, whose files it begins with in the place of a template's. Clients of a server name none. */
   readonly hiddenSnapshot?: string;
+  /** Afterwards another one like it waits for the next create from that snapshot, with this started in it. Clients of a server name none. */
+  readonly keepsReady?: "python" | "nothing";
 };
 
 export type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;

@@ -1,4 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import type { Duplex } from "node:stream";
 import { expect, it } from "vitest";
+import { toWish } from "../../../src/interpreter/warm/warm-program.ts";
 import { askHarness, callCode, type HarnessRun } from "../../support/tool-harness.ts";
 
 /** A call in a Python that was started for it, and in one that waited. */
@@ -58,4 +63,21 @@ it("has the variables that it was handed", async () => {
     "import os\n@mcp.tool\ndef tool():\n    return [os.environ.get('BELLJAR_TEST'), os.environ.get('BELLJAR_IMPORTS'), os.environ.get('PYTHONPATH')]",
   );
   expect(waited.last).toMatchObject({ type: "result", content: [{ text: '[\n  "set",\n  null,\n  null\n]' }] });
+});
+
+it("leaves an order that comes together with its variables to the harness of a session", async () => {
+  const env = { ...process.env, PYTHONPATH: resolve(import.meta.dirname, "../../../dist/kernels") };
+  const child = spawn("python3", ["main.py"], { env, stdio: ["pipe", "ignore", "pipe", "pipe"], timeout: 60_000, killSignal: "SIGKILL" });
+  const channel = child.stdio[3] as Duplex;
+  const ended = once(child, "exit");
+  await once(channel, "data"); // it is ready
+  const order = { version: 1, name: "tool", token: "t", do: "requirements", language: "python", code: "é" };
+  channel.write(`${toWish({ env: { NAME: "é" }, tool: ["orders"] })}${"a".repeat(32)} ${JSON.stringify(order)}\n`);
+  let said = "";
+  for await (const chunk of channel) {
+    said += String(chunk);
+    if (said.includes("}")) break;
+  }
+  expect(said).toContain('"type":"requirements"');
+  await ended;
 });

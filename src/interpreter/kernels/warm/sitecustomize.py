@@ -1,11 +1,11 @@
 """Holds a Python back between its start and its program, which is not written yet.
 
 Python imports a module of this name when it starts, before it looks at its script. This one imports what programs often
-use, says that it is ready, and waits for one line on descriptor 3: the variables of the program. Then Python goes on by
-itself, so that the program runs exactly as `python3 FILE` runs it. Nothing of this file stays, but that the collector of
-garbage does not look at what was there before the program.
+use, says that it is ready, and waits for the variables of the program on descriptor 3: eight digits, which are the size
+of the JSON behind them. Then Python goes on by itself, so that the program runs exactly as `python3 FILE` runs it.
+Nothing of this file stays, but that the collector of garbage does not look at what was there before the program.
 
-The line may have the arguments of the harness of users' tools instead. Then that goes on, which was loaded meanwhile.
+The JSON may have the arguments of the harness of users' tools instead. Then that goes on, which was loaded meanwhile.
 """
 
 
@@ -33,22 +33,30 @@ def hold_back():
         gc.freeze()
     try:
         os.write(channel, b"ready\n")
-        line = b""
-        while not line.endswith(b"\n"):
-            read = os.read(channel, 1 << 18)
-            if not read:
-                os._exit(0)  # Belljar is gone, or needs this Python no more.
-            line += read
+        size = read_exactly(channel, 8, os)
+        wish = json.loads(read_exactly(channel, int(size), os))
     except OSError:
         os._exit(0)
-    wish = json.loads(line)
     os.environ.update(wish["env"])
     if "tool" in wish:
-        if tools is None:
+        paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+        if tools is None or are_hiding(paths, os, sys):
             os.execv(sys.executable, [sys.executable, harness] + wish["tool"])  # noqa: S606
-        be_harness(tools, wish["tool"], sys)
+        be_harness(tools, wish["tool"], paths, sys)
     os.close(channel)
     stay_away(sys)
+
+
+def read_exactly(channel, size, os):
+    """What comes behind it is an order, for whoever reads next."""
+    parts = []
+    while size > 0:
+        read = os.read(channel, size)
+        if not read:
+            os._exit(0)  # Belljar is gone, or needs this Python no more.
+        parts.append(read)
+        size -= len(read)
+    return b"".join(parts)
 
 
 def load_tools(harness, sys):
@@ -68,11 +76,25 @@ def load_tools(harness, sys):
     return found, modules
 
 
-def be_harness(tools, arguments, sys):
+def are_hiding(paths, os, sys):
+    """Whether a folder that is looked into first has a module of the name of one that is there already, from elsewhere."""
+    there = {name.partition(".")[0] for name in sys.modules}
+    for path in paths:
+        try:
+            names = os.listdir(path)
+        except OSError:
+            continue
+        if not there.isdisjoint(name.partition(".")[0] for name in names):
+            return True
+    return False
+
+
+def be_harness(tools, arguments, paths, sys):
     """Never returns. As for the tool, Python has started: another thread that imports `site` does not wait for its end."""
     finders, modules = tools
     sys.meta_path[:0] = finders
     sys.modules.update(modules)
+    sys.path[:0] = paths
     this = sys.modules.pop(__name__)
     try:
         __import__(__name__)
