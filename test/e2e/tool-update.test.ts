@@ -4,14 +4,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { CliHome } from "../support/belljar-cli.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
+import { serveHome } from "../support/serve-home.ts";
 
 const script = (answer: string): string => `# ---\n# { "description": "Says it" }\n# ---\necho ${answer}\n`;
-
-async function serve(cli: CliHome) {
-  const server = cli.start(["serve", "--port", "0"]);
-  const [, url = ""] = await server.says(/(http:\/\/\S+)\/mcp\b/);
-  return { env: { BELLJAR_URL: url }, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
-}
 
 /** The same commands on the home and through a server. */
 async function exercise(cli: CliHome, env: Readonly<Record<string, string>> = {}): Promise<void> {
@@ -43,7 +38,7 @@ it("changes a tool of the home, and keeps what is not named", async () => {
 
 it("changes a tool through a server, and keeps what is not named", async () => {
   await using cli = await openCliHome();
-  await using server = await serve(cli);
+  await using server = await serveHome(cli);
   await exercise(cli, server.env);
 });
 
