@@ -148,6 +148,23 @@ describe("a route that takes no body", () => {
     expect(await answer.json()).toMatchObject({ error: { code: "SANDBOX_NOT_FOUND" } });
   });
 
+  it.each([
+    ["POST", "/register-codex", "POST /register-codex takes no body"],
+    ["POST", "/v1/tools/x/publish", "POST /v1/tools/:name/publish takes no body: version is part of the query"],
+    ["POST", "/v1/tools/x/test", "POST /v1/tools/:name/test takes no body: version is part of the query"],
+    ["POST", "/v1/tools/x/versions/1/rollback", "POST /v1/tools/:name/versions/:version/rollback takes no body"],
+    ["DELETE", "/v1/tools/x", "DELETE /v1/tools/:name takes no body"],
+    ["POST", "/v1/sandboxes/x/stop", "POST /v1/sandboxes/:id/stop takes no body"],
+  ])("refuses one whose fields nothing would read: %s %s", async (method, path, message) => {
+    await using server = await openServer();
+    const init = { method, headers: { "content-type": "application/json" }, body: '{"version":1}' };
+    const answer = await fetch(new URL(path, server.url), init);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { error: { code: "ARGUMENTS_INVALID", message: expect.stringContaining(message) } },
+    ]);
+  });
+
   it("refuses what a page of another site can send, with a body or without", async () => {
     await using server = await openServer();
     expect((await asked(server, { body: "{}" })).status).toBe(415);
