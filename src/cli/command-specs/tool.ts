@@ -155,7 +155,11 @@ export const TOOL: readonly CommandSpec[] = [
     usage: "DIR|FILE",
     positionals: ONE,
     options: {
-      owner: { type: "string", value: "ID", description: "Whose tools they are: local (default), or token:NAME. On the home itself alone" },
+      owner: {
+        type: "string",
+        value: "OWNER",
+        description: "Whose tools they are: local (default), or token:NAME. On the home itself alone",
+      },
       update: { type: "boolean", description: "Give those that are there already a new version, unless they are the same" },
       draft: DRAFT,
       json: JSON_OPTION,
