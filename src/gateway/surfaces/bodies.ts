@@ -50,7 +50,9 @@ export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace"
   });
   app.addContentTypeParser("*", (request, payload, done) => {
     try {
-      assertTaken(request.headers, request.routeOptions.config.route);
+      const { route } = request.routeOptions.config;
+      assertTaken(request.headers, route);
+      if (takesNoBody(route)) return done(null, undefined);
       const counted = countBytes(request.routeOptions.bodyLimit ?? BODY_LIMIT_BYTES, arrivals.pace(request.raw));
       done(null, carry(payload, counted));
     } catch (error) {

@@ -140,6 +140,7 @@ describe("a route that takes no body", () => {
     ["without a type", {}],
     ["with a type alone", { headers: { "content-type": "application/json" } }],
     ["with an empty body", { headers: { "content-type": "application/json" }, body: "" }],
+    ["with another type and nothing of it", { headers: { "content-type": "text/plain" }, body: "" }],
     ["with an object", { headers: { "content-type": "application/json" }, body: "{}" }],
   ])("is asked %s", async (_, init) => {
     await using server = await openServer();
