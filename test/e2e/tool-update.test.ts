@@ -17,9 +17,9 @@ async function exercise(cli: CliHome, env: Readonly<Record<string, string>> = {}
   writeFileSync(join(cli.folder, "tests.json"), JSON.stringify([{ arguments: {}, expect: { text: "one" } }]));
   expect(await run("add", "says.sh", "--tests", "tests.json", "--pids", "32", "--timeout", "9s")).toMatchObject({ code: 0 });
   expect(await run("update", "says", "two.sh")).toMatchObject({ code: 1, stderr: expect.stringContaining("TOOL_TESTS_FAILED") });
-  expect(await run("update", "says", "two.sh", "--clear", "tests", "--clear", "timeout", "--memory", "256m")).toMatchObject({ code: 0 });
+  expect(await run("update", "says", "two.sh", "--clear", "tests", "--clear", "timeout", "--open-files", "256")).toMatchObject({ code: 0 });
   const second = await shown();
-  expect(second).toMatchObject({ version: 2, code: script("two"), limits: { pids: 32, memoryBytes: 2 ** 28 } });
+  expect(second).toMatchObject({ version: 2, code: script("two"), limits: { pids: 32, openFiles: 256 } });
   expect([second["tests"], second["timeoutMs"]]).toEqual([undefined, undefined]);
   const more = ["--reuse", "session", "--clear", "limits", "--calls", "read_file", "--calls", "run_command"];
   expect(await run("update", "says", ...more)).toMatchObject({ code: 0 });

@@ -26,16 +26,9 @@ async function printWords(call: CommandCall, context: CommandContext): Promise<n
 
 /** What only the home knows. */
 async function knownWords(more: Completion["more"], call: CommandCall, context: CommandContext): Promise<readonly Candidate[]> {
-  switch (more) {
-    case "sandboxes":
-      return liveSandboxes(call, context);
-    case "tools":
-      return ownTools(call, context);
-    case "tokens":
-      return knownTokens(call, context);
-    default:
-      return [];
-  }
+  if (more === "sandboxes") return liveSandboxes(call, context);
+  if (more === "tools") return ownTools(call, context);
+  return more === "tokens" ? knownTokens(call, context) : [];
 }
 
 async function ownTools(call: CommandCall, context: CommandContext): Promise<readonly Candidate[]> {
