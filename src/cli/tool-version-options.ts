@@ -4,6 +4,7 @@ import { extname } from "node:path";
 import { toEditProblem } from "../dynamic/edit-problem.ts";
 import type { ToolLanguage, UnitSpec } from "../dynamic/unit.ts";
 import { CODE_BYTES_MAX, testSchema } from "../dynamic/store/stored-unit.ts";
+import { explainIssue } from "../catalog/explain-issue.ts";
 import { BelljarError } from "../errors.ts";
 import { parseJson } from "../files/parse-json.ts";
 import type { CommandCall } from "./command.ts";
@@ -69,7 +70,7 @@ async function readTests(file: string, call: CommandCall): Promise<NonNullable<U
     if (data) return data;
     const [issue] = error.issues;
     const place = issue?.path.length ? `${issue.path.join(".")}: ` : "";
-    throw usage(`Test ${index + 1} of ${file}: ${place}${issue?.message}`, help);
+    throw usage(`Test ${index + 1} of ${file}: ${place}${issue ? explainIssue(issue, test) : ""}`, help);
   });
 }
 

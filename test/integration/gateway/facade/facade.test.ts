@@ -132,6 +132,19 @@ describe.each(["", "/mcp"])("tools over plain HTTP at %s/", (prefix) => {
   });
 });
 
+it("says of a body of REST what is missing and which fields there are, in no validator's words", async () => {
+  await using server = await openServer();
+  const { answer } = await server.ask("/v1/tools", { languag: "python", code: "x" });
+  expect(answer).toMatchObject({
+    error: {
+      code: "ARGUMENTS_INVALID",
+      message: expect.stringMatching(
+        /^language: missing; expected "python" or .*; request: unknown: "languag"; expected .*language, code, name/,
+      ),
+    },
+  });
+});
+
 describe("a route that takes no body", () => {
   const asked = (server: Awaited<ReturnType<typeof openServer>>, init: RequestInit) =>
     fetch(new URL("/register-codex", server.url), { method: "POST", ...init });
