@@ -89,6 +89,7 @@ export const ERRORS = {
   TOOL_TESTS_FAILED: { status: 422, retryable: false },
   TOOL_DEPENDENCIES_FAILED: { status: 422, retryable: false },
   TOOL_CLOSED: { status: 403, retryable: false },
+  TOOL_IN_FOLDER: { status: 409, retryable: false },
   TOOL_CONFLICT: { status: 409, retryable: false },
   TOOL_STORE_BUSY: { status: 503, retryable: true },
   TOOL_STORE_UNAVAILABLE: { status: 503, retryable: true },

@@ -19,7 +19,11 @@ export class Memos {
   #folder;
 
   static async open(folder) {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // Its parent must be there: Node's recursive `mkdir` never ends where nothing can be made, such as in /proc.
+    await mkdir(folder, { mode: 0o700 }).catch((error) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    await readdir(folder);
     const memos = new Memos();
     memos.#folder = folder;
     return memos;

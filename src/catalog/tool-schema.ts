@@ -1,9 +1,7 @@
 import * as z from "zod";
 import type { Accept } from "./accept.ts";
 import { easeArguments, isFields } from "./ease.ts";
-
-const SHOWN_KEYS = 5;
-const SHOWN_KEY_CHARACTERS = 60;
+import { explainIssue } from "./explain-issue.ts";
 
 /** JSON Schema 2020-12 of an object. */
 export type JsonSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
@@ -47,25 +45,15 @@ export function zodSchema<Schema extends z.ZodType>(
       const strict = zod.safeParse(given);
       const parsed = strict.success ? strict : zod.safeParse(easeArguments(this.schema, given));
       if (parsed.success) return { value: parsed.data };
-      return { problems: parsed.error.issues.map((issue) => toProblem(issue.path.map(String), explain(issue, given, this.schema))) };
+      return {
+        problems: parsed.error.issues.map((issue) => toProblem(issue.path.map(String), explainIssue(issue, given, namesOf(this.schema)))),
+      };
     },
   };
 }
 
-/** The validator's message, or what helps a caller more: that the field is missing, or which fields there are. */
-function explain(issue: z.core.$ZodIssue, given: unknown, { properties }: JsonSchema): string {
-  if (issue.code === "unrecognized_keys" && issue.path.length === 0 && isFields(properties)) {
-    const keys = issue.keys.slice(0, SHOWN_KEYS).map((key) => JSON.stringify(key.slice(0, SHOWN_KEY_CHARACTERS)));
-    return `unknown: ${keys.join(", ")}; expected ${Object.keys(properties).join(", ")}`;
-  }
-  if (valueAt(given, issue.path) !== undefined) return issue.message;
-  if (issue.code === "invalid_type") return `missing; expected ${issue.expected}`;
-  if (issue.code === "invalid_value") return `missing; expected ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}`;
-  return issue.message;
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((inner, key) => (isFields(inner) || Array.isArray(inner) ? Reflect.get(inner, key) : undefined), value);
+function namesOf({ properties }: JsonSchema): readonly string[] {
+  return isFields(properties) ? Object.keys(properties) : [];
 }
 
 export function toProblem(path: readonly string[], message: string): string {

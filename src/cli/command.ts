@@ -49,7 +49,7 @@ export interface Candidate {
 /** What may stand at the end of a command line. `more` is what only the shell or the home knows. */
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  readonly more?: "files" | "sandboxes";
+  readonly more?: "files" | "sandboxes" | "tools" | "tokens";
 }
 
 type OptionValue = string | boolean | readonly string[] | undefined;

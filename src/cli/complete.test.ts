@@ -45,7 +45,23 @@ describe("complete", () => {
       ["run", "--", ""],
     ])
       expect([argv, complete(argv).more]).toEqual([argv, "files"]);
-    expect(complete(["info", "web", ""])).toEqual({ candidates: [] });
+    for (const argv of [
+      ["tool", "get", ""],
+      ["tool", "call", ""],
+      ["tool", "remove", "a", "b"],
+      ["tool", "export", ""],
+      ["tool", "add", "--calls", ""],
+    ])
+      expect([argv, complete(argv).more]).toEqual([argv, "tools"]);
+    expect(complete(["token", "revoke", "a", ""])).toEqual({ candidates: [], more: "tokens" });
+    expect(complete(["tool", "update", "a", ""])).toEqual({ candidates: [], more: "files" });
+    for (const argv of [
+      ["info", "web", ""],
+      ["tool", "call", "add", ""],
+      ["tool", "import", "--owner", ""],
+      ["tool", "add", "--name", ""],
+    ])
+      expect(complete(argv)).toEqual({ candidates: [] });
     expect(words("completion", "z")).toEqual(["zsh"]);
     expect(words("connect", "cl")).toEqual(["claude", "claude-desktop"]);
   });

@@ -42,6 +42,7 @@ function valueOf(option: string, options: Readonly<Record<string, OptionSpec>>):
   const found = Object.entries(options).find(([name, { short }]) => option === `--${name}` || isLetter(option, short));
   const value = found?.[1].value ?? "";
   if (value === "ID") return { candidates: [], more: "sandboxes" };
+  if (value === "TOOL") return { candidates: [], more: "tools" };
   return /DIR|FILE/.test(value) ? FILES : NOTHING;
 }
 
@@ -57,7 +58,9 @@ function argument(spec: CommandSpec, others: readonly string[]): Completion {
   const form = spec.usage.split(" ").filter((word) => word !== "[--]");
   const word = form[Math.min(given, form.length - 1)] ?? "";
   if (given >= spec.positionals.max && !spec.rest) return NOTHING;
-  if (/^\[?ID\b/.test(word) && !word.includes(":")) return { candidates: [], more: "sandboxes" };
+  if (/^\[?ID\b/.test(word) && !word.includes(":"))
+    return { candidates: [], more: spec.name.startsWith("token ") ? "tokens" : "sandboxes" };
+  if (/^\[?NAME\b/.test(word) && spec.name.startsWith("tool ")) return { candidates: [], more: "tools" };
   return /FILE|PATH|SRC|DST|ARG/.test(word) ? FILES : NOTHING;
 }
 

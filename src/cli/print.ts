@@ -22,6 +22,11 @@ export function printLost(stderr: Writable, lost: readonly string[] = []): void 
   for (const one of lost) printLine(stderr, `Not as it was: ${one}`);
 }
 
+/** `1 call`, `2 calls`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 type Cells = readonly string[];
 
 /** Prints a table with aligned columns, below a heading if there is one. Line breaks in cells are escaped. */
@@ -67,5 +72,5 @@ const UNITS = [
 
 function formatSeconds(seconds: number): string {
   for (const [unit, length] of UNITS) if (seconds >= 2 * length) return `${Math.round(seconds / length)} ${unit}s`;
-  return `${seconds} second${seconds === 1 ? "" : "s"}`;
+  return plural(seconds, "second");
 }

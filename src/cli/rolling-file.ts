@@ -1,6 +1,7 @@
-import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { errnoOf } from "../files/file-error.ts";
+import { makeFoldersNow } from "../files/make-folders.ts";
 
 /** A file of lines that starts empty each day. Files of earlier days lie beside it, as `NAME.YYYY-MM-DD`. */
 export interface RollingFile {
@@ -21,7 +22,7 @@ const KEPT = 5;
  * the file: each call is one append by the file's name, and a day's file is renamed once.
  */
 export function openRollingFile(path: string, { kept = KEPT, now = () => new Date() }: RollingFileOptions = {}): RollingFile {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFoldersNow(dirname(path), 0o700);
   let day = "";
   return {
     append(lines) {

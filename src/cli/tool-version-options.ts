@@ -1,8 +1,10 @@
 import { open } from "node:fs/promises";
 import { constants } from "node:fs";
 import { extname } from "node:path";
+import { toEditProblem } from "../dynamic/edit-problem.ts";
 import type { ToolLanguage, UnitSpec } from "../dynamic/unit.ts";
 import { CODE_BYTES_MAX, testSchema } from "../dynamic/store/stored-unit.ts";
+import { explainIssue } from "../catalog/explain-issue.ts";
 import { BelljarError } from "../errors.ts";
 import { parseJson } from "../files/parse-json.ts";
 import type { CommandCall } from "./command.ts";
@@ -29,6 +31,18 @@ export async function readCode(call: CommandCall, file: string): Promise<Pick<Un
   return { language, code: await readText(file, call) };
 }
 
+/** Resolves as the work that reads the code of the file. What is wrong with the code is told as `FILE:LINE: ...`, where the line is known. */
+export async function namingFile<T>(file: string | undefined, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (file === undefined || !(error instanceof BelljarError) || error.code !== "TOOL_INVALID") throw error;
+    const problem = toEditProblem(file, error);
+    const place = problem.line === undefined ? file : `${file}:${problem.line}`;
+    throw new BelljarError(error.code, `${place}: ${problem.message}`, { cause: error });
+  }
+}
+
 /** What the command line says of a version beside its code. Rejects with `USAGE`. */
 export async function readOptions(call: CommandCall): Promise<Omit<UnitSpec, "language" | "code">> {
   const limits = namedLimits(call);
@@ -39,7 +53,7 @@ export async function readOptions(call: CommandCall): Promise<Omit<UnitSpec, "la
   return withoutUndefined({
     ...(await networkOption(call)),
     ...(Object.keys(limits).length > 0 && { limits }),
-    ...(secrets.length > 0 && { secrets: parseSecretOptions(secrets) }),
+    ...(secrets.length > 0 && { secrets: parseSecretOptions(secrets, `belljar ${call.spec.name} --help`) }),
     ...(timeout !== undefined && { timeoutMs: parseDuration("timeout", timeout) }),
     ...(calls.length > 0 && { calls }),
     reuse: choiceOption(call, "reuse", ["call", "session"]),
@@ -56,7 +70,7 @@ async function readTests(file: string, call: CommandCall): Promise<NonNullable<U
     if (data) return data;
     const [issue] = error.issues;
     const place = issue?.path.length ? `${issue.path.join(".")}: ` : "";
-    throw usage(`Test ${index + 1} of ${file}: ${place}${issue?.message}`, help);
+    throw usage(`Test ${index + 1} of ${file}: ${place}${issue ? explainIssue(issue, test) : ""}`, help);
   });
 }
 

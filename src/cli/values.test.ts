@@ -50,12 +50,14 @@ describe("values of options", () => {
 });
 
 it("parses variables, names and hosts", () => {
-  expect(parseSecretOptions(["KEY=openai@api.openai.com", "TOKEN=gh@github.com+api.github.com:8443"])).toEqual({
+  expect(parseSecretOptions(["KEY=openai@api.openai.com", "TOKEN=gh@github.com+api.github.com:8443"], "belljar tool add --help")).toEqual({
     KEY: { secret: "openai", hosts: ["api.openai.com"] },
     TOKEN: { secret: "gh", hosts: ["github.com", "api.github.com:8443"] },
   });
 });
 
 it.each([["KEY"], ["KEY=openai"], ["=openai@host"], ["KEY=@host"], ["KEY=openai@"], ["KEY=a@x", "KEY=b@y"]])("refuses %j", (...texts) => {
-  expect(() => parseSecretOptions(texts)).toThrow(expect.objectContaining({ code: "USAGE" }));
+  expect(() => parseSecretOptions(texts, "belljar tool add --help")).toThrow(
+    expect.objectContaining({ code: "USAGE", message: expect.stringMatching(/\nSee: belljar tool add --help$/) }),
+  );
 });

@@ -54,14 +54,14 @@ function bad(name: string, text: string, expected: string): BelljarError {
 
 const OPTION = /^([^=@]+)=([^=@]+)@(.+)$/;
 
-/** Parses `VARIABLE=NAME@HOST[+HOST...]`, each variable once. Creating the sandbox checks the parts. Throws `USAGE`. */
-export function parseSecretOptions(texts: readonly string[]): SecretUses {
+/** Parses `VARIABLE=NAME@HOST[+HOST...]`, each variable once. Creating the sandbox checks the parts. Throws `USAGE`, which names the help of the command. */
+export function parseSecretOptions(texts: readonly string[], help: string): SecretUses {
   const uses = new Map<string, SecretUse>();
   for (const text of texts) {
     const [, variable, secret, hosts] = OPTION.exec(text) ?? [];
     if (variable === undefined || secret === undefined || hosts === undefined)
-      throw usage(`--secret "${text}" is not VARIABLE=NAME@HOST[+HOST...]`, "belljar sandbox create --help");
-    if (uses.has(variable)) throw usage(`--secret names the variable ${variable} twice`, "belljar sandbox create --help");
+      throw usage(`--secret "${text}" is not VARIABLE=NAME@HOST[+HOST...]`, help);
+    if (uses.has(variable)) throw usage(`--secret names the variable ${variable} twice`, help);
     uses.set(variable, { secret, hosts: hosts.split("+") });
   }
   return Object.fromEntries(uses);

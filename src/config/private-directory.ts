@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { lstatSync } from "node:fs";
 import { BelljarError } from "../errors.ts";
+import { errnoOf } from "../files/file-error.ts";
+import { makeFoldersNow } from "../files/make-folders.ts";
 
 /**
  * Creates the folder and its parents with mode 0700, or checks that only this user can open the existing folder.
@@ -27,31 +28,14 @@ export function ensureHome(path: string, uid = process.getuid?.() ?? 0): void {
     throw new BelljarError("CONFIG_INVALID", `${path} belongs to uid ${found.uid}, not to ${uid}: choose another home with BELLJAR_HOME`);
 }
 
-/** Creates one folder after the other. Node's recursive `mkdir` never ends where folders cannot be created, such as in /proc. */
 function makeDirectories(path: string): void {
   try {
-    for (const folder of missingFolders(path)) makeDirectory(folder);
-    if (statSync(path).isDirectory()) return;
+    makeFoldersNow(path, 0o700);
   } catch (cause) {
-    throw new BelljarError("CONFIG_INVALID", `Cannot make the folder ${path}: choose one that this user may write`, { cause });
+    const message =
+      errnoOf(cause) === "ENOTDIR"
+        ? `${path} is not a folder: choose another one`
+        : `Cannot make the folder ${path}: choose one that this user may write`;
+    throw new BelljarError("CONFIG_INVALID", message, { cause });
   }
-  throw new BelljarError("CONFIG_INVALID", `${path} is not a folder: choose another one`);
-}
-
-/** The topmost folder comes first. */
-function missingFolders(path: string): readonly string[] {
-  return isPresent(path) ? [] : [...missingFolders(dirname(path)), path];
-}
-
-/** Another process may create the folder first. */
-function makeDirectory(path: string): void {
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (cause) {
-    if (!isPresent(path)) throw cause;
-  }
-}
-
-function isPresent(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -2,7 +2,6 @@ import { OwnedWork } from "../async/owned-work.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import type { ToolSource } from "../catalog/tool-source.ts";
 import { BelljarError } from "../errors.ts";
-import { assertNetworkGranted } from "../sandbox/grants.ts";
 import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
 import { EditLook } from "./edit-look.ts";
 import { type Edits, FileEdits } from "./file-edits.ts";
@@ -10,34 +9,33 @@ import { folderEdits } from "./folder-edits.ts";
 import { KnownUnits } from "./known-units.ts";
 import { LiveUnits } from "./live-units.ts";
 import { assertMayPublish, assertMayShare, mayPublish } from "./rights.ts";
-import { type ToolRules, toReadTools } from "./read-tools.ts";
-import { runTests, type TestedUnit, type TestReport } from "./run-tests.ts";
 import type { PreparedPackages } from "./packages/prepared-packages.ts";
 import { UnitPackages } from "./packages/unit-packages.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
 import type { FolderOfTools } from "./store/folder-of-tools.ts";
 import { withChanges } from "./spec-changes.ts";
 import { isSameSpec } from "./store/manifest.ts";
-import type { UnitId, UnitStore } from "./store/unit-store.ts";
+import type { EditableStore, UnitId, UnitStore } from "./store/unit-store.ts";
 import { type LeftTools, takeOver } from "./take-over.ts";
 import { newestOf, shownVersion, toDetail, toInfo, toShownProblem, type UnitFacts } from "./unit-info.ts";
 import type { ChangedUnit, GivenUnit, KeepOptions, NamedUnit, TestOptions, UnitLife, UnitListOptions } from "./unit-life.ts";
 import { UNITS_MAX } from "./unit-life.ts";
+import { assertNotInFolder, tellLeftFiles } from "./unit-places.ts";
 import { readUnitPage } from "./unit-pages.ts";
+import { type Told, UnitReading, type UnitReadingOptions } from "./unit-reading.ts";
 import { assertUnitName, nameTaken } from "./unit-name.ts";
 import { UnitStatistics } from "./unit-statistics.ts";
-import type { UnitHead, UnitSpec, UnitVersion, VersionHead } from "./unit.ts";
+import type { UnitHead, UnitSpec, UnitVersion } from "./unit.ts";
+import { closed, toHead } from "./version-head.ts";
 import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.ts";
 
 /** Older ones are forgotten, but for the live one. */
 const VERSIONS_MAX = 20;
-/** Time to read an edit that nobody takes up. */
-const LOOK_MS = 30_000;
 
 export interface UserToolsOptions {
   readonly store: UnitStore;
   /** Where a person edits units by hand; `followEdits` takes up what changes there. */
-  readonly edits?: Edits;
+  readonly edits?: Edits & Pick<EditableStore, "placeOf">;
   /** A folder of the local user's with tools, which is only read. */
   readonly folder?: FolderOfTools;
   /** Tools of MCP Box in the same store, which a process that serves takes over. */
@@ -48,14 +46,11 @@ export interface UserToolsOptions {
   readonly schemas: () => Promise<JsonSchemas>;
   /** Whether Belljar itself has a tool of that name. */
   readonly isBuiltin: (name: string) => boolean;
+  /** Absent: this host is not asked which limits it can enforce. */
+  readonly assertLimits?: UnitReadingOptions["assertLimits"];
   readonly listMax: number;
   readonly report: (problem: string) => void;
 }
-
-/** What was read of a code. */
-type Told = Omit<UnitVersion, "number" | "createdAt">;
-
-type ReadUnit = GivenUnit & Pick<ChangedUnit, "resolvesAgain">;
 
 /** Units in a store, and what callers have of them. Nothing of a unit's code runs outside a sandbox. */
 export class UserTools implements UnitLife, AsyncDisposable {
@@ -63,6 +58,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   readonly #statistics = new UnitStatistics();
   readonly #live: LiveUnits;
   readonly #packages: UnitPackages;
+  readonly #reading: UnitReading;
   readonly #units: KnownUnits;
   readonly #background = new OwnedWork();
   readonly #look: EditLook;
@@ -73,9 +69,11 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const { runner, packages: prepared, store, schemas, listMax, report } = options;
     this.#live = new LiveUnits({ runner, statistics: this.#statistics, listMax, report });
     this.#packages = new UnitPackages({ prepared, runner, store, heads: () => this.#units.heads(), report });
+    const unitWith = (owner: string, tool: string): string | undefined => this.#live.unitWith(owner, tool);
+    this.#reading = new UnitReading({ ...options, packages: this.#packages, unitWith });
     const changed = (before: UnitHead | undefined): void => this.#packages.noteChange(before);
     this.#units = new KnownUnits({ store, live: this.#live, schemas, changed, report });
-    this.#look = new EditLook({ places: this.#places(), check: (unit, spec) => this.#check(unit, spec) });
+    this.#look = new EditLook({ places: this.#places(), check: (unit, spec) => this.#reading.check(unit, spec) });
   }
 
   /** Reads all live units. A change that another process makes afterwards is seen. If it rejects, all that it was given is closed. */
@@ -144,7 +142,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     if (publish) assertMayPublish(principal);
     this.#assertRoom(principal);
     if (given.name !== undefined) assertUnitName(given.name);
-    const told = await this.#read(principal, given, signal);
+    const told = await this.#reading.read(principal, given, signal);
     const name = given.name ?? told.tools[0]?.name ?? "";
     assertUnitName(name);
     const id = { owner: principal.id, name };
@@ -166,13 +164,13 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const head = this.#units.find(principal, given.name);
     if (!("changes" in given))
       return this.#packages.during(async () =>
-        this.#keep(principal, head, await this.#read(principal, given, signal), { publish, signal }),
+        this.#keep(principal, head, await this.#reading.read(principal, given, signal), { publish, signal }),
       );
     const { changes, name, resolvesAgain = false } = given;
     const newest = await this.#units.version(head, newestOf(head)?.number ?? 0);
     const spec = withChanges(newest.spec, changes);
     return this.#packages.during(async () => {
-      const told = await this.#read(principal, { name, spec, resolvesAgain }, signal);
+      const told = await this.#reading.read(principal, { name, spec, resolvesAgain }, signal);
       const isSame = resolvesAgain && told.lock?.key === newest.lock?.key && isSameSpec(spec, newest.spec);
       if (isSame && (!publish || (head.live === newest.number && !head.isDisabled))) return this.#infoOf(head);
       return this.#keep(principal, head, told, { publish, signal });
@@ -183,7 +181,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const head = this.#units.find(principal, name);
     const version = await this.#units.version(head, number ?? newestOf(head)?.number ?? 0);
     const spec = isClosed || !mayPublish(principal) ? closed(version.spec) : version.spec;
-    const tests = await this.#runTests(principal, { owner: head.owner, name, ...version, spec }, signal);
+    const tests = await this.#reading.test(principal, { owner: head.owner, name, ...version, spec }, signal);
     const isTested = tests.every(({ problem }) => problem === undefined);
     // What has been live was tested with all that it reaches.
     const versions = head.versions.map((one) => (one.number === version.number && !one.wasLive ? { ...one, isTested } : one));
@@ -196,7 +194,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const head = this.#units.find(principal, name);
     const version = await this.#units.version(head, number ?? newestOf(head)?.number ?? 0);
     this.#assertMayGive(principal, head, version);
-    await this.#assertTested(principal, name, version, signal);
+    await this.#reading.assertTested(principal, { owner: principal.id, name, ...version }, signal);
     const check = this.#freeFor(head, version);
     const versions = head.versions.map((one) => (one.number === version.number ? { ...one, isTested: true, wasLive: true } : one));
     return this.#infoOf(await this.#units.change({ ...head, versions, live: version.number, isDisabled: false }, { check, signal }));
@@ -231,8 +229,12 @@ export class UserTools implements UnitLife, AsyncDisposable {
     const head = this.#units.find(principal, name);
     // A draft that nobody ever had is its maker's to throw away.
     if (head.versions.some(({ wasLive }) => wasLive)) assertMayPublish(principal);
+    const { folder, edits, report } = this.#options;
+    assertNotInFolder(folder, head);
     await this.#packages.during(() => this.#units.remove(head));
     this.#statistics.forget(head);
+    const left = edits && (await tellLeftFiles(edits, head));
+    if (left !== undefined) report(left);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -245,29 +247,6 @@ export class UserTools implements UnitLife, AsyncDisposable {
     await this.#options.store[Symbol.asyncDispose]();
   }
 
-  /** What callers may not publish is read all the same: it is a draft. */
-  async #read(principal: Principal, { name, spec, resolvesAgain }: ReadUnit, signal: AbortSignal): Promise<Told> {
-    await assertNetworkGranted(spec.network ?? "none", principal);
-    const named = { owner: principal.id, name: name ?? "tool", spec };
-    const lock = await this.#packages.lockFor(principal, { ...named, resolvesAgain }, signal);
-    const told = await this.#options.runner.read(principal, { ...named, lock }, signal);
-    return { spec, tools: toReadTools(told, await this.#rulesFor(principal, name)), ...(lock && { lock }) };
-  }
-
-  async #rulesFor({ id: owner }: Principal, name: string | undefined): Promise<ToolRules> {
-    const { isBuiltin } = this.#options;
-    const schemas = await this.#options.schemas();
-    return {
-      schemas,
-      owner,
-      findTaken: (tool) => {
-        if (isBuiltin(tool)) return "a built-in tool";
-        const unit = this.#live.unitWith(owner, tool);
-        return unit === undefined || unit === name ? undefined : `another tool of yours, "${unit}" (update that one to change it)`;
-      },
-    };
-  }
-
   /** Adds a version, which is live at once if it is to be published and its tests pass. One write keeps all of it, or nothing. */
   // eslint-disable-next-line max-params -- the parts of one write
   async #keep(
@@ -278,7 +257,7 @@ export class UserTools implements UnitLife, AsyncDisposable {
   ): Promise<UnitInfo> {
     const version: UnitVersion = { number: (newestOf(head)?.number ?? 0) + 1, ...told, createdAt: new Date() };
     if (publish) this.#assertMayGive(principal, head, version);
-    if (publish) await this.#assertTested(principal, head.name, version, signal);
+    if (publish) await this.#reading.assertTested(principal, { owner: principal.id, name: head.name, ...version }, signal);
     const versions = [...head.versions, toHead(version, publish)];
     const kept = versions.filter(({ number }, index) => index >= versions.length - VERSIONS_MAX || number === head.live);
     const changed = await this.#units.change(
@@ -286,21 +265,6 @@ export class UserTools implements UnitLife, AsyncDisposable {
       { added: version, signal, ...(publish && { check: this.#freeFor(head, version) }) },
     );
     return this.#infoOf(changed);
-  }
-
-  // eslint-disable-next-line max-params -- as `runTests`
-  async #assertTested(principal: Principal, name: string, version: UnitVersion, signal: AbortSignal): Promise<void> {
-    const failed = (await this.#runTests(principal, { owner: principal.id, name, ...version }, signal)).filter(
-      ({ problem }) => problem !== undefined,
-    );
-    if (failed.length === 0) return;
-    const lines = failed.map(({ tool, problem }) => `- ${tool}: ${problem}`);
-    throw new BelljarError("TOOL_TESTS_FAILED", [`"${name}" was not published, since tests of it fail:`, ...lines].join("\n"));
-  }
-
-  async #runTests(principal: Principal, unit: TestedUnit, signal: AbortSignal): Promise<readonly TestReport[]> {
-    const { runner, schemas } = this.#options;
-    return runTests({ runner, schemas: await schemas() }, principal, unit, signal);
   }
 
   /** Callers of everybody have what goes live in a shared unit. */
@@ -330,28 +294,4 @@ export class UserTools implements UnitLife, AsyncDisposable {
   #factsOf(unit: UnitId, problem = this.#edits?.problemOf(unit)): UnitFacts {
     return { counts: this.#statistics.of(unit), since: this.#statistics.since, problem };
   }
-
-  /** Packages that would have to be installed first leave it unsaid. */
-  async #check({ owner, name }: UnitId, spec: UnitSpec): Promise<void> {
-    const principal: Principal = owner === LOCAL.id ? LOCAL : { id: owner, name: owner };
-    const signal = AbortSignal.timeout(LOOK_MS);
-    const named = { owner, name, spec };
-    const lock = await this.#packages.knownLock(principal, named, signal);
-    if (lock === "unknown") return;
-    toReadTools(await this.#options.runner.read(principal, { ...named, lock }, signal), await this.#rulesFor(principal, name));
-  }
-}
-
-function closed({ network: _network, secrets: _secrets, ...spec }: UnitSpec): UnitSpec {
-  return spec;
-}
-
-function toHead({ number, createdAt, lock }: UnitVersion, isLive: boolean): VersionHead {
-  return {
-    number,
-    createdAt,
-    isTested: isLive,
-    ...(isLive && { wasLive: true }),
-    ...(lock && { packages: { wish: lock.wish, key: lock.key } }),
-  };
 }

@@ -33,6 +33,8 @@ function retryAfter({ retryAfterMs }: BelljarError): Record<string, string> {
 export function answerErrors(app: FastifyInstance, shape: ErrorShape, log: GatewayLog): void {
   app.setErrorHandler((error: unknown, request, reply) => {
     const { failure, headers } = toFailure(fromFastify(error, request.routeOptions.bodyLimit), request.id, log);
+    // Fastify would close while the client still sends, and the system would then take the answer from it: the rest is read instead.
+    reply.removeHeader("connection");
     return reply.code(failure.status).headers(headers).type("application/json").send(shape(failure));
   });
   app.setNotFoundHandler((request) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
@@ -40,3 +40,39 @@ it("shows in the list what is wrong with edits, through a server and on the home
   const logs = await cli.run(["tool", "logs", "broken"], { env });
   expect(logs.stdout).toMatch(/^0 calls since \d{4}-\d\d-\d\dT\S+Z, 0 failed/);
 }, 120_000);
+
+it("removes no tool of a folder that would bring it back, and says where it lies", async () => {
+  await using cli = await openCliHome();
+  const tools = join(cli.folder, "mine");
+  mkdirSync(join(tools, "kept"), { recursive: true });
+  writeFileSync(join(tools, "says.js"), javascript("one"));
+  writeFileSync(join(tools, "kept", "tool.js"), javascript("two"));
+  for (const file of ["says.js", "kept/tool.js"])
+    expect(await cli.run(["tool", "add", join(tools, file), "--name", file.split(/[./]/)[0] ?? ""])).toMatchObject({ code: 0 });
+  const env = { BELLJAR_TOOLS_DIRECTORY: tools };
+  const removed = await cli.run(["tool", "remove", "says", "kept"], { env });
+  expect(removed).toMatchObject({ code: 1, stdout: "" });
+  for (const place of [join(tools, "says.js"), join(tools, "kept")])
+    expect(removed.stderr).toContain(`comes from ${place}: remove that, and the tool goes with it, or disable the tool (TOOL_IN_FOLDER)`);
+  rmSync(join(tools, "kept"), { recursive: true });
+  expect(await cli.run(["tool", "remove", "kept"], { env })).toMatchObject({ code: 0, stdout: "kept\n" });
+}, 60_000);
+
+it("says which files stay of a tool that is removed after they were changed by hand", async () => {
+  await using cli = await openCliHome();
+  writeFileSync(join(cli.folder, "says.js"), javascript("one"));
+  const folder = join(cli.home, "tools/local/says");
+  const add = () => cli.run(["tool", "add", "says.js"], { cwd: cli.folder });
+  expect(await add()).toMatchObject({ code: 0 });
+  expect(await cli.run(["tool", "remove", "says"])).toEqual({ code: 0, stdout: "says\n", stderr: "" });
+  expect(existsSync(folder)).toBe(false);
+  expect(await add()).toMatchObject({ code: 0 });
+  writeFileSync(join(folder, "tool.json"), "{");
+  const removed = await cli.run(["tool", "remove", "says"]);
+  expect(removed).toMatchObject({
+    code: 0,
+    stdout: "says\n",
+    stderr: expect.stringContaining(`Its files in ${folder} were changed by hand and stay`),
+  });
+  expect(existsSync(folder)).toBe(true);
+}, 60_000);

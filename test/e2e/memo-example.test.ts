@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { Client, SSEClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { findChromium, openPage } from "../support/chromium.ts";
@@ -53,7 +54,45 @@ async function connect(url: string): Promise<Client> {
 const idOf = (memo: object): string => String(shownData(memo)["id"]);
 const call = (client: Client, name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args });
 
+/** Runs the example until it ends by itself. */
+async function refused(home: TestHome, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const free = ["port", "page-port"].flatMap((name) => [`--${name}`, "0"]);
+  const child = spawn(process.execPath, [START, ...free, "--folder", join(home.path, "memos"), ...argv], {
+    env: { ...home.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { stdout, stderr, code };
+}
+
 describe("examples/memo", () => {
+  it("shows its options", async () => {
+    await using home = await openTestHome();
+    expect(await refused(home, ["--help"])).toMatchObject({ code: 0, stdout: expect.stringContaining("--page-port N") });
+  });
+
+  it("tells a person's mistakes in a line", async () => {
+    await using home = await openTestHome();
+    await using server = await openTestServer(home);
+    const taken = new URL(server.url).port;
+    for (const [argv, said] of [
+      [["--prot", "1"], "See: node examples/memo/start.mjs --help"],
+      [["--port", "x"], "--port x is no port"],
+      [["--port", taken], `Port ${taken} is in use: choose another with --port N`],
+      [["--folder", "/proc/memos"], "The folder /proc/memos cannot be used"],
+      [["--belljar", "nowhere"], "nowhere is no address of a server"],
+      [["--belljar", "http://127.0.0.1:1"], "No server answers at http://127.0.0.1:1"],
+      [["--mcp-port", taken, "--admin-port", "0"], "belljar serve ended before it served"],
+    ] as const) {
+      const { code, stderr } = await refused(home, argv);
+      expect([argv, code, stderr]).toEqual([argv, 1, expect.stringContaining(said)]);
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }
+    const wrong = await refused(home, ["--belljar", server.url], { BELLJAR_TOKEN: "wrong" });
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("refuses the token") });
+    expect(wrong.stderr).not.toMatch(/^\s+at /m);
+  }, 60_000);
+
   it("has tools that write, change and remove memos from their sandboxes, with a rule for the back end's address alone", async () => {
     await using home = await openTestHome();
     await using example = await openExample(home);

@@ -59,6 +59,7 @@ async function exercise(cli: CliHome, env: Readonly<Record<string, string>> = {}
   expect(await cli.run(["tool", "import", join(folder, "echo"), "--update"], { env })).toMatchObject({
     code: 0,
     stdout: "unchanged echo\n",
+    stderr: expect.stringMatching(/0 imported, 1 unchanged, 0 refused\n$/),
   });
 
   const exported = await cli.run(["tool", "export", "-o", "out"], { env });

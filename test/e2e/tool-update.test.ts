@@ -4,14 +4,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { CliHome } from "../support/belljar-cli.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
+import { serveHome } from "../support/serve-home.ts";
 
 const script = (answer: string): string => `# ---\n# { "description": "Says it" }\n# ---\necho ${answer}\n`;
-
-async function serve(cli: CliHome) {
-  const server = cli.start(["serve", "--port", "0"]);
-  const [, url = ""] = await server.says(/(http:\/\/\S+)\/mcp\b/);
-  return { env: { BELLJAR_URL: url }, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
-}
 
 /** The same commands on the home and through a server. */
 async function exercise(cli: CliHome, env: Readonly<Record<string, string>> = {}): Promise<void> {
@@ -22,9 +17,9 @@ async function exercise(cli: CliHome, env: Readonly<Record<string, string>> = {}
   writeFileSync(join(cli.folder, "tests.json"), JSON.stringify([{ arguments: {}, expect: { text: "one" } }]));
   expect(await run("add", "says.sh", "--tests", "tests.json", "--pids", "32", "--timeout", "9s")).toMatchObject({ code: 0 });
   expect(await run("update", "says", "two.sh")).toMatchObject({ code: 1, stderr: expect.stringContaining("TOOL_TESTS_FAILED") });
-  expect(await run("update", "says", "two.sh", "--clear", "tests", "--clear", "timeout", "--memory", "256m")).toMatchObject({ code: 0 });
+  expect(await run("update", "says", "two.sh", "--clear", "tests", "--clear", "timeout", "--open-files", "256")).toMatchObject({ code: 0 });
   const second = await shown();
-  expect(second).toMatchObject({ version: 2, code: script("two"), limits: { pids: 32, memoryBytes: 2 ** 28 } });
+  expect(second).toMatchObject({ version: 2, code: script("two"), limits: { pids: 32, openFiles: 256 } });
   expect([second["tests"], second["timeoutMs"]]).toEqual([undefined, undefined]);
   const more = ["--reuse", "session", "--clear", "limits", "--calls", "read_file", "--calls", "run_command"];
   expect(await run("update", "says", ...more)).toMatchObject({ code: 0 });
@@ -43,7 +38,7 @@ it("changes a tool of the home, and keeps what is not named", async () => {
 
 it("changes a tool through a server, and keeps what is not named", async () => {
   await using cli = await openCliHome();
-  await using server = await serve(cli);
+  await using server = await serveHome(cli);
   await exercise(cli, server.env);
 });
 

@@ -61,6 +61,7 @@ it("keeps every command with its options", () => {
       "tool update NAME [FILE] --network --secret --memory --cpus --pids --disk --open-files --timeout --reuse --calls --tests --draft --json --clear --deps",
       "tool list --quiet --json",
       "tool get NAME --version --code --json",
+      "tool call NAME [KEY=VALUE...|JSON] --json",
       "tool test NAME --json",
       "tool publish NAME --json",
       "tool rollback NAME VERSION --json",

@@ -85,6 +85,7 @@ it("keeps every error code with its status", () => {
       "TOOL_TESTS_FAILED 422",
       "TOOL_DEPENDENCIES_FAILED 422",
       "TOOL_CLOSED 403",
+      "TOOL_IN_FOLDER 409",
       "TOOL_CONFLICT 409",
       "TOOL_STORE_BUSY 503 retryable",
       "TOOL_STORE_UNAVAILABLE 503 retryable",

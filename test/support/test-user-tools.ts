@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
-import type { Edits } from "../../src/dynamic/file-edits.ts";
 import { PreparedPackages } from "../../src/dynamic/packages/prepared-packages.ts";
 import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
 import type { OwnerGrants } from "../../src/dynamic/run/owner-rights.ts";
@@ -9,7 +8,7 @@ import { UnitRunner } from "../../src/dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../src/dynamic/store/files-store.ts";
 import { openPostgresStore } from "../../src/dynamic/store/postgres/postgres-store.ts";
 import { openFolderOfTools } from "../../src/dynamic/store/folder-of-tools.ts";
-import { UserTools } from "../../src/dynamic/user-tools.ts";
+import { UserTools, type UserToolsOptions } from "../../src/dynamic/user-tools.ts";
 import type { WarmPrograms } from "../../src/interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 
@@ -25,7 +24,9 @@ export interface TestUserToolsOptions {
   /** A folder of tools. */
   readonly folder?: string;
   /** Where a person edits by hand. Default: in the files of the home. */
-  readonly edits?: Edits;
+  readonly edits?: UserToolsOptions["edits"];
+  /** Default: this host enforces all limits. */
+  readonly assertLimits?: UserToolsOptions["assertLimits"];
   /** What owners may have. Default: all of them everything. */
   readonly owners?: OwnerGrants;
   /** How often they are looked at while their code runs. Default: every few seconds. */
@@ -49,6 +50,7 @@ export async function openTestUserTools({
   packages: settings,
   report = () => undefined,
   owners = EVERYTHING,
+  assertLimits,
   lookMs,
 }: TestUserToolsOptions): Promise<UserTools> {
   const stored = await openStore(path, database, report);
@@ -66,6 +68,7 @@ export async function openTestUserTools({
     }),
     schemas: () => openJsonSchemas(),
     isBuiltin: (name) => name === "read_file",
+    ...(assertLimits && { assertLimits }),
     listMax: 40,
     report,
   });

@@ -86,6 +86,16 @@ export const TOOL: readonly CommandSpec[] = [
     load: () => import("../commands/tool-get.ts"),
   },
   {
+    name: "tool call",
+    summary: "Call a tool, as any caller does",
+    usage: "NAME [KEY=VALUE...|JSON]",
+    positionals: { min: 1, max: 1000 },
+    options: { json: { type: "boolean", description: "Print the whole answer as JSON" } },
+    details:
+      'Each VALUE becomes what the tool\'s schema says of its KEY: a number, a truth value, JSON of a list or an object; a KEY that is given several times is a list. Or all arguments are one JSON object: `tool call add \'{"a": 1, "b": 2}\'`. NAME is any tool that a client of yours is offered. The exit code is 1 if the tool answers an error.',
+    load: () => import("../commands/tool-call.ts"),
+  },
+  {
     name: "tool test",
     ...NAMED,
     summary: "Run the tests of a tool's newest version",
@@ -145,7 +155,11 @@ export const TOOL: readonly CommandSpec[] = [
     usage: "DIR|FILE",
     positionals: ONE,
     options: {
-      owner: { type: "string", value: "ID", description: "Whose tools they are: local (default), or token:NAME. On the home itself alone" },
+      owner: {
+        type: "string",
+        value: "OWNER",
+        description: "Whose tools they are: local (default), or token:NAME. On the home itself alone",
+      },
       update: { type: "boolean", description: "Give those that are there already a new version, unless they are the same" },
       draft: DRAFT,
       json: JSON_OPTION,

@@ -41,7 +41,7 @@ function toCreateOptions(call: CommandCall, { env }: CommandContext): CreateOpti
     autoCheckpoint: namedAutoCheckpoint(call),
     pauseIdleMs: namedIdle(call),
     env: parsePairs("env", textOptions(call, "env"), env),
-    ...(secrets.length > 0 && { secrets: parseSecretOptions(secrets) }),
+    ...(secrets.length > 0 && { secrets: parseSecretOptions(secrets, `belljar ${call.spec.name} --help`) }),
     metadata: parsePairs("metadata", textOptions(call, "metadata")),
   });
 }

@@ -38,7 +38,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 
 function formOf(call: CommandCall): Form | undefined {
   const [form, ...others] = FORMS.filter((name) => isSet(call, name));
-  if (others.length > 0) throw usage(`--${form} and --${others[0]} exclude each other`, "belljar sandbox diff --help");
+  if (others.length > 0) throw usage(`--${form} and --${others[0]} exclude each other`, `belljar ${call.spec.name} --help`);
   return form;
 }
 

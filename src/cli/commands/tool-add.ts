@@ -5,7 +5,7 @@ import { isSet, textOption } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
-import { readCode, readOptions } from "../tool-version-options.ts";
+import { namingFile, readCode, readOptions } from "../tool-version-options.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const [file = ""] = call.positionals;
@@ -14,7 +14,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   await using stack = await openStack(call, context);
   const tools = await stack.userTools();
   const adding = tools.add(LOCAL, { name, spec }, context.signal, { publish: !isSet(call, "draft") });
-  const unit = await withProgress(context.stderr, "Reading the tool", adding);
+  const unit = await namingFile(file, withProgress(context.stderr, "Reading the tool", adding));
   if (isSet(call, "json")) printJson(context.stdout, unit);
   else printLine(context.stdout, unit.name);
   return 0;

@@ -4,8 +4,9 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
-import { printJson } from "../print.ts";
+import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
+import { tellState } from "../tell-tool-state.ts";
 import { parseVersion } from "../tool-version.ts";
 
 /** What changes who has which version of a tool. */
@@ -14,6 +15,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const changing = change(call, await stack.userTools(), context.signal);
   const unit = await withProgress(context.stderr, "Changing the tool", changing);
   if (isSet(call, "json")) printJson(context.stdout, unit);
+  else printLine(context.stdout, tellState(unit));
   return 0;
 }
 
@@ -23,7 +25,7 @@ async function change(call: CommandCall, tools: UnitLife, signal: AbortSignal): 
     case "tool publish":
       return tools.publish(LOCAL, name, signal);
     case "tool rollback":
-      return tools.rollback(LOCAL, name, parseVersion(version));
+      return tools.rollback(LOCAL, name, parseVersion(version, `belljar ${call.spec.name} --help`));
     case "tool share":
       return tools.share(LOCAL, name, !isSet(call, "off"));
     default:

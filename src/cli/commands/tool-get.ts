@@ -3,14 +3,18 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
-import { formatWhen, printJson, printLine, printTable } from "../print.ts";
+import { formatWhen, plural, printJson, printLine, printTable } from "../print.ts";
 import { parseVersion } from "../tool-version.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const version = textOption(call, "version");
   await using stack = await openStack(call, context);
   const tools = await stack.userTools();
-  const unit = await tools.get(LOCAL, call.positionals[0] ?? "", version === undefined ? undefined : parseVersion(version));
+  const unit = await tools.get(
+    LOCAL,
+    call.positionals[0] ?? "",
+    version === undefined ? undefined : parseVersion(version, `belljar ${call.spec.name} --help`),
+  );
   const { stdout } = context;
   if (isSet(call, "json")) printJson(stdout, unit);
   else if (isSet(call, "code")) stdout.write(unit.code.endsWith("\n") ? unit.code : `${unit.code}\n`);
@@ -58,7 +62,7 @@ function toRows(unit: UnitDetail): readonly (readonly string[])[] {
     ["limits", limits && JSON.stringify(limits)],
     ["tests", tests && String(tests.length)],
     ["versions", versions.map(toVersion).join(" ")],
-    ["called", `${stats.calls} times, of which ${stats.errors} failed`],
+    ["called", `${plural(stats.calls, "time")}, of which ${stats.errors} failed`],
   ];
   return rows.filter((row): row is readonly [string, string] => row[1] !== undefined);
 }

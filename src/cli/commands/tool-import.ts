@@ -23,10 +23,16 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     if (one.error) printLine(stderr, `refused ${one.error.message} (${one.error.code})`);
     else if (!isSet(call, "json")) printLine(stdout, `${one.outcome} ${one.name}`);
   }
-  const refused = outcomes.filter(({ outcome }) => outcome === "refused").length;
   if (isSet(call, "json")) printJson(stdout, { tools: outcomes });
-  printLine(stderr, `${outcomes.length - refused} imported, ${refused} refused`);
-  return refused > 0 ? 1 : 0;
+  printLine(stderr, tellCounts(outcomes));
+  return outcomes.some(({ outcome }) => outcome === "refused") ? 1 : 0;
+}
+
+function tellCounts(outcomes: readonly ImportOutcome[]): string {
+  const count = (...kinds: readonly ImportOutcome["outcome"][]): number => outcomes.filter(({ outcome }) => kinds.includes(outcome)).length;
+  const unchanged = count("unchanged");
+  const parts = [`${count("added", "updated", "published")} imported`, ...(unchanged > 0 ? [`${unchanged} unchanged`] : [])];
+  return [...parts, `${count("refused")} refused`].join(", ");
 }
 
 /** An owner's id has a kind, so that nobody gives tools to an owner who is never there by leaving it out. */

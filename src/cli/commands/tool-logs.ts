@@ -2,7 +2,7 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
-import { printJson, printLine } from "../print.ts";
+import { plural, printJson, printLine } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   await using stack = await openStack(call, context);
@@ -13,7 +13,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     if (stack.config.url === undefined) printLine(stderr, "A server counts its own calls: ask it, with BELLJAR_URL");
     printLine(
       stdout,
-      `${stats.calls} calls since ${stats.since.toISOString()}, ${stats.errors} failed, ${Math.round(stats.averageMs)} ms on average`,
+      `${plural(stats.calls, "call")} since ${stats.since.toISOString()}, ${stats.errors} failed, ${Math.round(stats.averageMs)} ms on average`,
     );
     for (const { at, message } of lastErrors) printLine(stdout, `\n${at.toISOString()}\n${message}`);
   }

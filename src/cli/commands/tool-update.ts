@@ -5,7 +5,7 @@ import { isSet, textOptions } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
-import { readCode, readOptions } from "../tool-version-options.ts";
+import { namingFile, readCode, readOptions } from "../tool-version-options.ts";
 import { usage } from "../usage.ts";
 
 /** What `--clear` takes, and the field of a version that it means. */
@@ -31,7 +31,10 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   await using stack = await openStack(call, context);
   const tools = await stack.userTools();
   const updating = tools.update(LOCAL, { name, changes, resolvesAgain }, context.signal, { publish: !isSet(call, "draft") });
-  const unit = await withProgress(context.stderr, resolvesAgain ? "Resolving the packages" : "Reading the tool", updating);
+  const unit = await namingFile(
+    file,
+    withProgress(context.stderr, resolvesAgain ? "Resolving the packages" : "Reading the tool", updating),
+  );
   if (isSet(call, "json")) printJson(context.stdout, unit);
   else printLine(context.stdout, unit.name);
   return 0;

@@ -61,6 +61,8 @@ export interface OpenToolsOptions {
   readonly usualSnippets?: boolean;
   /** The callers' tool servers, which `web_search` uses. */
   readonly toolServers: ToolServerOwners;
+  /** Takes up what a person edits in the files of tools. Default: true; false for a process that ends with one call. */
+  readonly followsEdits?: boolean;
 }
 
 /** Reason for callers without a tool server of their own. */
@@ -69,7 +71,7 @@ const NO_SEARCH = { web_search: "it searches through a tool server, and none is 
 /** Opens the catalog with the built-in tools, whose code is loaded with the first call, and with the stack's audit. */
 export async function openTools(stack: LocalStack, options: OpenToolsOptions): Promise<ServedTools> {
   const { config, audit, sandboxes } = stack;
-  const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false } = options;
+  const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false, followsEdits = true } = options;
   const snippetsDirectory = findSnippets(config, { usual: usualSnippets, log });
   const scope = parseToolScope(config);
   const languages = configureLanguages(config.languages);
@@ -80,7 +82,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     configuredPolicy(config, "sandbox"),
     configuredPolicy(config, "program"),
   ]);
-  userTools.followEdits();
+  if (followsEdits) userTools.followEdits();
   const defaultSandbox: DefaultSandboxOf = (principal, caller) => {
     const shown = workspace && workspaceWithin(workspace, principal);
     // A caller with a token has its limits from the configuration, cut to its scopes.

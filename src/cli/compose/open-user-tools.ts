@@ -14,11 +14,12 @@ import { createOwnerGrants } from "../../gateway/auth/owner-grants.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
+import { assertToolLimits } from "./assert-tool-limits.ts";
 import { readToolFacts } from "./tool-facts.ts";
 
 export interface UserToolsParts {
   readonly config: Config;
-  readonly sandboxes: Pick<LocalSandboxes, "create" | "hiddenSnapshots">;
+  readonly sandboxes: Pick<LocalSandboxes, "create" | "hiddenSnapshots" | "isolation">;
   /** The access tokens that this process lets in. */
   readonly accessTokens?: SeenTokens | undefined;
   readonly report: (problem: string) => void;
@@ -47,6 +48,7 @@ export async function openUserTools({ config, sandboxes, accessTokens, report, w
     runner: new UnitRunner({ sandboxes: used, timeoutMs, ...(warm && { warm }) }),
     schemas: openOnce(() => openJsonSchemas()),
     isBuiltin: (name) => (builtin ??= new Set(readToolFacts().map((tool) => tool.name))).has(name),
+    assertLimits: (named) => assertToolLimits(sandboxes, named),
     listMax,
     report,
   });

@@ -1,8 +1,9 @@
-import { lstat, mkdir, realpath, stat } from "node:fs/promises";
+import { lstat, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf } from "../../files/file-error.ts";
 import { readSettingsText } from "../../files/read-settings-text.ts";
+import { makeFoldersNow } from "../../files/make-folders.ts";
 import { replaceFile } from "../../files/replace-file.ts";
 
 /** A host's file with its settings, as it was read. */
@@ -41,7 +42,7 @@ async function targetOf(file: string): Promise<string> {
 
 async function replace(target: string, text: string): Promise<void> {
   try {
-    await mkdir(dirname(target), { recursive: true });
+    makeFoldersNow(dirname(target), 0o777);
     const mode = await stat(target).then(
       (found) => found.mode & 0o777,
       () => 0o644,

@@ -112,6 +112,10 @@ class FilesStore implements EditableStore {
     return this.#hand.edited({ owner, name });
   }
 
+  placeOf(owner: string, name: string): string {
+    return this.#hand.folderOf({ owner, name });
+  }
+
   onEdit(listener: ChangeListener): () => void {
     return this.#hand.on(listener);
   }

@@ -1,7 +1,7 @@
 import { fileError } from "../../files/file-error.ts";
 import { UNIT_FILES } from "./read-unit-folder.ts";
 import { ToldLater } from "./told-later.ts";
-import { type FolderUnit, isFolderName, listNames, nameOfFile, readUnit, toRealFolder } from "./units-in-folder.ts";
+import { type FolderUnit, isFolderName, listNames, nameOfFile, placeOfUnit, readUnit, toRealFolder } from "./units-in-folder.ts";
 import { watchTree } from "./watch-tree.ts";
 
 const TOLD_AFTER_MS = 40;
@@ -12,6 +12,8 @@ export interface FolderOfTools extends Disposable {
   names(): readonly string[];
   /** The unit as the files say it now. Undefined if the folder has none of that name. */
   read(name: string): Promise<FolderUnit | undefined>;
+  /** Where the files of the unit lie now. Undefined if the folder has none of that name. */
+  placeOf(name: string): string | undefined;
   /** Calls back with the name after files of a unit have changed, until the result is called. Many changes within a moment are told once. */
   onChange(listener: (name: string) => void): () => void;
 }
@@ -43,6 +45,7 @@ export function openFolderOfTools({ folder, report }: FolderOfToolsOptions): Fol
   return {
     names: () => listNames(root, report),
     read: (name) => readUnit(root, name),
+    placeOf: (name) => placeOfUnit(root, name),
     onChange: (listener) => {
       const own = (name: string): void => listener(name);
       listeners.add(own);

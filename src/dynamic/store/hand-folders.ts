@@ -61,6 +61,10 @@ export class HandFolders {
     return this.#options.copy.edited(this.#placeOf(id));
   }
 
+  folderOf(id: UnitId): string {
+    return this.#placeOf(id).folder;
+  }
+
   on(listener: ChangeListener): () => void {
     const own: ChangeListener = (changed) => listener(changed);
     this.#watch ??= watchTree(this.#options.folder, 2, {

@@ -45,6 +45,8 @@ export interface EditableStore extends UnitStore {
   edits(): Promise<readonly UnitId[]>;
   /** The change that a person has made to the unit. Undefined if the files are as the newest version has them. */
   edited(owner: string, name: string): Promise<UnitEdit | undefined>;
+  /** The folder in which a person edits the unit, whether it is there or not. */
+  placeOf(owner: string, name: string): string;
   /**
    * Calls back after files of a unit have changed, until the result is called. `edited` says whether the change is a person's. Many changes
    * within a moment are told once for each unit. `undefined`: any unit may have changed.

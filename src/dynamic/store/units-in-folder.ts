@@ -72,6 +72,13 @@ export async function readUnit(root: string, name: string): Promise<FolderUnit |
   return texts.has(file) ? edit : { ...edit, file: [...texts.keys()].find((one) => one !== MANIFEST) ?? file };
 }
 
+/** The file or the folder of the unit. Undefined if there is neither. */
+export function placeOfUnit(root: string, name: string): string | undefined {
+  if (folderName(root, name).length > 0) return join(root, name);
+  const file = ENDS.map((end) => `${name}.${end}`).find((one) => nameOfFile(one) === name && hasFile(root, one));
+  return file && join(root, file);
+}
+
 interface FoundTexts {
   readonly texts: ReadonlyMap<string, string>;
   readonly problem?: EditProblem;

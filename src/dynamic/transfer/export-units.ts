@@ -1,7 +1,8 @@
-import { lstat, mkdir, unlink } from "node:fs/promises";
+import { lstat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { fileError, ifPresent } from "../../files/file-error.ts";
+import { makeFoldersNow } from "../../files/make-folders.ts";
 import { replaceFile } from "../../files/replace-file.ts";
 import { MANIFEST, toTexts } from "../store/manifest.ts";
 import { UNIT_FILES } from "../store/read-unit-folder.ts";
@@ -21,7 +22,7 @@ export async function exportUnit(folder: string, name: string, spec: UnitSpec): 
     throw new BelljarError("ARGUMENTS_INVALID", `${JSON.stringify(name)} is no name of a folder: add the tool under another name`);
   const own = join(folder, name);
   try {
-    await mkdir(own, { recursive: true });
+    makeFoldersNow(own, 0o777);
     if (!(await lstat(own)).isDirectory()) throw new BelljarError("FILE_IO", `${own} is a link: remove it, or choose another folder`);
     assertOurs(own);
     await writeTexts(own, toTexts(spec));

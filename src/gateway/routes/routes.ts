@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifySchema, RouteHandlerMethod } from "fastify";
+import * as z from "zod";
 import type { Access } from "../auth/access.ts";
 import { assertDeclared } from "../auth/access.ts";
 import type { Route } from "./route.ts";
@@ -44,6 +45,19 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[], toHand
   }
 }
 
-function schemaOf({ params, query, body }: Route): FastifySchema {
+function schemaOf(route: Route): FastifySchema {
+  const { params, query, body = bodyOfNone(route) } = route;
   return { ...(params && { params }), ...(query && { querystring: query }), ...(body && { body }) };
+}
+
+/** What a caller writes into a body that nothing reads would be ignored without a word. Some clients send an empty object. */
+function bodyOfNone({ method, path, query, takes }: Route): z.ZodType | undefined {
+  if (method === "GET" || takes) return undefined;
+  const named = query instanceof z.ZodObject ? Object.keys(query.shape).join(", ") : "";
+  const message = `${method} ${path} takes no body${named === "" ? "" : `: ${named} is part of the query`}`;
+  return z.unknown().refine((body) => body === undefined || body === null || isEmptyObject(body), message);
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { pipeline, Transform } from "node:stream";
+import { finished, type Readable, Transform } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { VALUES_MAX } from "../../catalog/value-count.ts";
 import { BelljarError } from "../../errors.ts";
@@ -31,7 +31,11 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
-/** JSON is parsed; of another type, which its route must name, the bytes are given as they come, up to the route's limit, in any time. */
+/**
+ * JSON is parsed; of another type, which its route must name, the bytes are given as they come, up to the route's limit, in any time. What
+ * nobody reads once the answer is out is thrown away as it comes: only a client that has sent all is sure to read the answer, and its
+ * connection serves the next request.
+ */
 export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace">): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
@@ -41,18 +45,27 @@ export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace"
     if (jsonHasMoreValues(String(body), VALUES_MAX)) return done(tooManyValues());
     return parse(request, String(body), done);
   });
+  app.addHook("onResponse", async ({ raw }) => {
+    if (!raw.complete) raw.unpipe().resume();
+  });
   app.addContentTypeParser("*", (request, payload, done) => {
     try {
-      assertTaken(request.headers, request.routeOptions.config.route);
+      const { route } = request.routeOptions.config;
+      assertTaken(request.headers, route);
+      if (takesNoBody(route)) return done(null, undefined);
       const counted = countBytes(request.routeOptions.bodyLimit ?? BODY_LIMIT_BYTES, arrivals.pace(request.raw));
-      done(
-        null,
-        pipeline(payload, counted, () => undefined),
-      );
+      done(null, carry(payload, counted));
     } catch (error) {
       done(error as BelljarError);
     }
   });
+}
+
+/** Unlike `pipeline` it leaves the request as it is when its reader fails: the rest of it must still be read. */
+function carry(request: Readable, into: Transform): Transform {
+  finished(request, { writable: false }, (error) => void (error && into.destroy(error)));
+  into.once("close", () => request.unpipe(into));
+  return request.pipe(into);
 }
 
 /** Fails with `REQUEST_TOO_LARGE` behind so many bytes. */

@@ -36,14 +36,18 @@ export function createToolPublish({ life, texts, agentPublish }: ToolPublishOpti
       const { newest, version, state } = await tools.get(principal, name);
       const wanted = await tools.get(principal, name, newest);
       const before = state === "live" && version !== newest ? await tools.get(principal, name, version) : undefined;
-      if (!agentPublish) await askPerson(context, await describe(texts, context, { wanted, before }));
+      if (!agentPublish) await askPerson(context, name, await describe(texts, context, { wanted, before }));
       return dataResult(toShownUnit(await tools.publish(principal, name, signal, newest)));
     },
   });
 }
 
-async function askPerson(context: ToolContext, message: string): Promise<void> {
-  const answer = await context.ask({ message, form: Consent });
+async function askPerson(context: ToolContext, name: string, message: string): Promise<void> {
+  const answer = await context.ask({ message, form: Consent }).catch((cause: unknown) => {
+    if (!(cause instanceof BelljarError) || cause.code !== "PERSON_UNREACHABLE") throw cause;
+    const advice = `It stays a draft: tell the person to run \`belljar tool publish ${name}\``;
+    throw new BelljarError(cause.code, `${cause.message}. ${advice}`, { cause });
+  });
   if (answer.accepted && answer.form.publish) return;
   throw new BelljarError("FORBIDDEN", "The person does not want it to go live: it stays a draft");
 }

@@ -132,6 +132,19 @@ describe.each(["", "/mcp"])("tools over plain HTTP at %s/", (prefix) => {
   });
 });
 
+it("says of a body of REST what is missing and which fields there are, in no validator's words", async () => {
+  await using server = await openServer();
+  const { answer } = await server.ask("/v1/tools", { languag: "python", code: "x" });
+  expect(answer).toMatchObject({
+    error: {
+      code: "ARGUMENTS_INVALID",
+      message: expect.stringMatching(
+        /^language: missing; expected "python" or .*; request: unknown: "languag"; expected .*language, code, name/,
+      ),
+    },
+  });
+});
+
 describe("a route that takes no body", () => {
   const asked = (server: Awaited<ReturnType<typeof openServer>>, init: RequestInit) =>
     fetch(new URL("/register-codex", server.url), { method: "POST", ...init });
@@ -140,12 +153,30 @@ describe("a route that takes no body", () => {
     ["without a type", {}],
     ["with a type alone", { headers: { "content-type": "application/json" } }],
     ["with an empty body", { headers: { "content-type": "application/json" }, body: "" }],
+    ["with another type and nothing of it", { headers: { "content-type": "text/plain" }, body: "" }],
     ["with an object", { headers: { "content-type": "application/json" }, body: "{}" }],
   ])("is asked %s", async (_, init) => {
     await using server = await openServer();
     const answer = await asked(server, init);
     // It got as far as the sandbox, of which there is none here.
     expect(await answer.json()).toMatchObject({ error: { code: "SANDBOX_NOT_FOUND" } });
+  });
+
+  it.each([
+    ["POST", "/register-codex", "POST /register-codex takes no body"],
+    ["POST", "/v1/tools/x/publish", "POST /v1/tools/:name/publish takes no body: version is part of the query"],
+    ["POST", "/v1/tools/x/test", "POST /v1/tools/:name/test takes no body: version is part of the query"],
+    ["POST", "/v1/tools/x/versions/1/rollback", "POST /v1/tools/:name/versions/:version/rollback takes no body"],
+    ["DELETE", "/v1/tools/x", "DELETE /v1/tools/:name takes no body"],
+    ["POST", "/v1/sandboxes/x/stop", "POST /v1/sandboxes/:id/stop takes no body"],
+  ])("refuses one whose fields nothing would read: %s %s", async (method, path, message) => {
+    await using server = await openServer();
+    const init = { method, headers: { "content-type": "application/json" }, body: '{"version":1}' };
+    const answer = await fetch(new URL(path, server.url), init);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { error: { code: "ARGUMENTS_INVALID", message: expect.stringContaining(message) } },
+    ]);
   });
 
   it("refuses what a page of another site can send, with a body or without", async () => {

@@ -63,6 +63,17 @@ const VENDOR: RoutedSurface = {
       handle: async ({ body }) => ({ length: (await text(body as Readable)).length }),
     }),
     defineRoute({
+      method: "POST",
+      path: "/unread",
+      access: DOOR,
+      summary: "Takes bytes, and reads none",
+      takes: { types: ["application/octet-stream"], limitBytes: 80_000_000 },
+      answers: { 200: z.object({}) },
+      async handle() {
+        throw new BelljarError("SANDBOX_NOT_FOUND", "There is none");
+      },
+    }),
+    defineRoute({
       method: "DELETE",
       path: "/box",
       access: changes("toolset:sandbox"),
@@ -125,6 +136,28 @@ async function ask({ url }: { readonly url: URL }, path: string, { method = "GET
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   const answer = await text(response);
   return { status: response.statusCode, headers: response.headers, body: answer === "" ? undefined : (JSON.parse(answer) as unknown) };
+}
+
+/** More than the buffers of a connection hold. */
+const CHUNK = Buffer.alloc(1_000_000, "x");
+const CHUNKS = 24;
+
+function connectTo(host: string, port: number) {
+  const stream = connect({ host, port });
+  stream.on("error", () => undefined);
+  return { stream, [Symbol.asyncDispose]: async () => void stream.destroy() };
+}
+
+/** All that the server sends until it ends the connection. */
+async function readAnswers(stream: Socket): Promise<string> {
+  const parts: Buffer[] = [];
+  stream.on("data", (part: Buffer) => parts.push(part));
+  await new Promise((resolve) => stream.once("close", resolve));
+  return Buffer.concat(parts).toString();
+}
+
+function statusesIn(answers: string): readonly number[] {
+  return [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 }
 
 const KEY = { "x-api-key": "good" };
@@ -235,6 +268,45 @@ describe("a body", () => {
     const bytes = "x".repeat(5_000_000);
     expect(await ask(server, "/file", post("application/octet-stream", bytes))).toMatchObject({ status: 200, body: { length: 5_000_000 } });
     expect(await ask(server, "/file", post("application/octet-stream", bytes + bytes))).toMatchObject({ status: 413 });
+  });
+
+  it.each([
+    ["of JSON that says how large it is", "/small", "application/json", 413, false],
+    ["of JSON in chunks", "/small", "application/json", 413, true],
+    ["of bytes that says how large it is", "/file", "application/octet-stream", 413, false],
+    ["of bytes in chunks", "/file", "application/octet-stream", 413, true],
+    ["that its route does not read", "/unread", "application/octet-stream", 404, false],
+    ["of another type", "/file", "text/plain", 415, true],
+    ["of a path that is none", "/nowhere", "application/json", 413, false],
+  ] as const)("%s and is refused is read to its end, so that its client has the answer and the connection goes on", async (...given) => {
+    const [, path, type, status, isChunked] = given;
+    await using server = await openOrigin();
+    const { hostname, port } = server.url;
+    await using socket = connectTo(hostname, Number(port));
+    const answers = readAnswers(socket.stream);
+    const head = ["vendor-box: 1", "x-api-key: good", `host: ${hostname}:${port}`];
+    const framing = isChunked ? "transfer-encoding: chunked" : `content-length: ${CHUNK.length * CHUNKS}`;
+    socket.stream.write(`POST ${path} HTTP/1.1\r\n${[...head, framing, `content-type: ${type}`].join("\r\n")}\r\n\r\n`);
+    for (let sent = 0; sent < CHUNKS; sent++) {
+      const size = isChunked ? `${CHUNK.length.toString(16)}\r\n` : "";
+      if (!socket.stream.write(Buffer.concat([Buffer.from(size), CHUNK, Buffer.from(isChunked ? "\r\n" : "")])))
+        await once(socket.stream, "drain");
+    }
+    if (isChunked) socket.stream.write("0\r\n\r\n");
+    socket.stream.write(`GET /who HTTP/1.1\r\n${head.join("\r\n")}\r\nconnection: close\r\n\r\n`);
+    expect(statusesIn(await answers)).toEqual([status, 200]);
+  });
+
+  it("that is refused and never ends has its time, and then loses its connection", async () => {
+    await using server = await openOrigin([HOME, VENDOR], { arrivalMs: 200 });
+    const { hostname, port } = server.url;
+    await using socket = connectTo(hostname, Number(port));
+    const answers = readAnswers(socket.stream);
+    const head = ["vendor-box: 1", "x-api-key: good", `host: ${hostname}:${port}`, "content-type: application/octet-stream"];
+    socket.stream.write(`POST /file HTTP/1.1\r\n${head.join("\r\n")}\r\ntransfer-encoding: chunked\r\n\r\n`);
+    for (let sent = 0; sent < CHUNKS; sent++)
+      socket.stream.write(Buffer.concat([Buffer.from(`${CHUNK.length.toString(16)}\r\n`), CHUNK, Buffer.from("\r\n")]));
+    expect(statusesIn(await answers)).toEqual([413]);
   });
 
   it("is of the types that its route takes, and of no other", async () => {
