@@ -4,8 +4,8 @@ import { readSettingsText } from "../../files/read-settings-text.ts";
 import type { ConfigScope } from "./config/expand.ts";
 import { isRecord } from "./config/is-record.ts";
 import { readConfigText } from "./config/read-config.ts";
-import type { ServerTarget } from "./config/resolve-server.ts";
-import { envFileOf, inputsOf, resolveServer } from "./config/resolve-server.ts";
+import { inputsOf } from "./config/resolve-server.ts";
+import { resolveTarget } from "./config/resolve-target.ts";
 import type { ConfigFile, ConfigInput, ConfiguredServer } from "./config/server-config.ts";
 import { exposeNames } from "./exposed-names.ts";
 import type { JsonObject, RequestOptions, ServerSession } from "./server-session.ts";
@@ -130,14 +130,6 @@ async function openServer(server: ConfiguredServer, file: string, scope: McpClie
     if (error instanceof BelljarError) return { name, state: "failed", error };
     throw error;
   }
-}
-
-async function resolveTarget(config: NonNullable<ConfiguredServer["config"]>, file: string, scope: ConfigScope): Promise<ServerTarget> {
-  const path = envFileOf(config, file, scope);
-  const text = path === undefined ? undefined : await readSettingsText(path);
-  if (path !== undefined && text === undefined)
-    throw new BelljarError("CONFIG_INVALID", `${file}: server "${config.name}", envFile: there is no file ${path}`);
-  return resolveServer(config, file, scope, text);
 }
 
 function toClient(servers: readonly OpenServer[]): McpClient {

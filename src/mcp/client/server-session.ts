@@ -3,9 +3,10 @@ import { Client, SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport
 import { z } from "zod";
 import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
-import type { HttpTarget, ServerTarget } from "./config/resolve-server.ts";
+import type { HttpTarget, ServerTarget, StdioTarget } from "./config/resolve-server.ts";
 import { toServerError } from "./to-server-error.ts";
 import { ProcessTransport } from "./transport/process-transport.ts";
+import type { ProgramTransport } from "./transport/program-transport.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -26,6 +27,8 @@ export interface ServerSession extends AsyncDisposable {
   readonly era: "legacy" | "modern";
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
+  /** Settles when a program has ended, or this connection was closed. */
+  readonly ended: Promise<void>;
   /** Gives the answer as the server sent it. Rejects with an error that names the server. */
   request(method: string, params: JsonObject, options?: RequestOptions): Promise<JsonObject>;
 }
@@ -34,6 +37,8 @@ export interface SessionOptions {
   readonly version: string;
   readonly startTimeoutMs: number;
   readonly signal?: AbortSignal;
+  /** Where a program runs. Default: on this machine. */
+  readonly openProgram?: (target: StdioTarget) => ProgramTransport;
 }
 
 const CALL_TIMEOUT_MS = 60_000;
@@ -52,20 +57,21 @@ export async function openSession(target: ServerTarget, options: SessionOptions)
 }
 
 /** A program may end because it is asked what it does not know. It is then started again, and asked as older clients ask. */
-async function connectProgram(target: ServerTarget & { kind: "stdio" }, options: SessionOptions): Promise<Connected> {
-  const first = new ProcessTransport(target);
+async function connectProgram(target: StdioTarget, options: SessionOptions): Promise<Connected> {
+  const { openProgram = (given) => new ProcessTransport(given) } = options;
+  const first = openProgram(target);
   try {
     return await connect(target.name, first, "auto", options);
   } catch (cause) {
     if (first.ending() === undefined || options.signal?.aborted) throw withLastLines(cause, first);
-    const second = new ProcessTransport(target);
+    const second = openProgram(target);
     return await connect(target.name, second, "legacy", options).catch((again: unknown) => {
       throw withLastLines(again, second);
     });
   }
 }
 
-function withLastLines(cause: unknown, transport: ProcessTransport): unknown {
+function withLastLines(cause: unknown, transport: ProgramTransport): unknown {
   if (!(cause instanceof BelljarError)) return cause;
   const parts = [transport.ending(), ...transport.lastLines()].filter((part) => part !== undefined);
   return parts.length === 0 ? cause : new BelljarError(cause.code, [cause.message, ...parts].join("\n  "), { cause });
@@ -98,7 +104,7 @@ async function connect(
   mode: NonNullable<VersionNegotiationOptions["mode"]>,
   { version, startTimeoutMs, signal }: SessionOptions,
 ): Promise<Connected> {
-  const isProgram = transport instanceof ProcessTransport;
+  const isProgram = "lastLines" in transport;
   const probe = isProgram ? { timeoutMs: Math.min(PROBE_TIMEOUT_MS, startTimeoutMs / 2) } : {};
   const client = new Client({ name: "belljar", version }, { versionNegotiation: { mode, probe } });
   try {
@@ -114,7 +120,11 @@ async function connect(
 }
 
 function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport }: Connected): ServerSession {
+  const ended = new Promise<void>((resolve) => {
+    client.onclose = resolve;
+  });
   return {
+    ended,
     era: client.getProtocolEra() === "modern" ? "modern" : "legacy",
     capabilities: { ...client.getServerCapabilities() },
     instructions: client.getInstructions(),

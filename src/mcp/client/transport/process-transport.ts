@@ -1,13 +1,15 @@
 import { spawn } from "node:child_process";
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { serializeMessage } from "@modelcontextprotocol/client";
 import { settleWithin } from "../../../async/settle-within.ts";
 import { BelljarError } from "../../../errors.ts";
 import { errnoOf } from "../../../files/file-error.ts";
 import type { StdioTarget } from "../config/resolve-server.ts";
 import { LastLines } from "./last-lines.ts";
+import { MessageReader } from "./message-reader.ts";
+import type { ProgramTransport } from "./program-transport.ts";
 
 /** Time to end by itself after its stdin has ended, and again after SIGTERM. */
 const GRACE_MS = 2000;
@@ -17,13 +19,13 @@ const GRACE_MS = 2000;
  * by the end of stdin, then by SIGTERM, then by SIGKILL. Its stderr is always read; what it says on stdout that is no MCP is passed over.
  * The getters `stderr` and `pid` tell the SDK that this is stdio.
  */
-export class ProcessTransport implements Transport {
+export class ProcessTransport implements ProgramTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly stderr = null;
   readonly #target: StdioTarget;
-  readonly #input = new ReadBuffer();
+  readonly #messages: MessageReader;
   readonly #said = new LastLines();
   #child: ChildProcessWithoutNullStreams | undefined;
   #closed: Promise<unknown> = Promise.resolve();
@@ -31,6 +33,7 @@ export class ProcessTransport implements Transport {
 
   constructor(target: StdioTarget) {
     this.#target = target;
+    this.#messages = new MessageReader(target.name, this);
   }
 
   get pid(): number | null {
@@ -94,7 +97,7 @@ export class ProcessTransport implements Transport {
     await exited;
     await wait(this.#closed);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
-    this.#input.clear();
+    this.#messages.clear();
   }
 
   readonly #kill = (): void => {
@@ -102,28 +105,7 @@ export class ProcessTransport implements Transport {
   };
 
   #read(chunk: Buffer): void {
-    try {
-      this.#input.append(chunk);
-    } catch (cause) {
-      // A message above the SDK's bound: what follows could not be told from its rest.
-      this.onerror?.(new BelljarError("RESULT_TOO_LARGE", `The server "${this.#target.name}" sent a message that is too large`, { cause }));
-      void this.close();
-      return;
-    }
-    let isMore = true;
-    while (isMore) isMore = this.#readMessage();
-  }
-
-  /** False once there is no whole message left. A line of JSON that is no MCP is passed over, as lines of a log are. */
-  #readMessage(): boolean {
-    try {
-      const message = this.#input.readMessage();
-      if (message === null) return false;
-      this.onmessage?.(message);
-    } catch (cause) {
-      this.onerror?.(cause instanceof Error ? cause : new Error(String(cause)));
-    }
-    return true;
+    if (!this.#messages.read(chunk)) void this.close();
   }
 }
 
