@@ -90,7 +90,8 @@ export class Upstream implements AsyncDisposable {
 
   #fail(cause: unknown): void {
     const error = cause instanceof BelljarError ? cause : new BelljarError("SERVER_UNREACHABLE", String(cause), { cause });
-    const isNew = this.#state.state !== "failed" || this.#state.error.message !== error.message;
+    // Its last words differ at every start.
+    const isNew = this.#state.state !== "failed" || firstLine(this.#state.error) !== firstLine(error);
     this.#state = { state: "failed", error };
     if (isNew) this.#parts.report(error.message);
   }
@@ -131,6 +132,10 @@ export class Upstream implements AsyncDisposable {
       ),
     );
   }
+}
+
+function firstLine({ message }: Error): string | undefined {
+  return message.split("\n", 1)[0];
 }
 
 /** Two callers, or two clients of one, never share an instance. */
