@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { describe, expect, it } from "vitest";
-import type { McpClient, McpClientOptions } from "../../../src/mcp/client/open-mcp-client.ts";
+import type { McpClient, McpClientOptions } from "../../../src/mcp/client/mcp-client.ts";
 import { openMcpClient } from "../../../src/mcp/client/open-mcp-client.ts";
 
 const PEER = join(import.meta.dirname, "../../fixtures/mcp-peer.mjs");
@@ -56,7 +56,9 @@ describe("a program", () => {
     ["noisy", "modern"],
   ])("that is %s is called in the %s era", async (mode, era) => {
     await using client = await open({ one: peer(mode) });
-    expect(client.servers).toEqual([{ name: "one", state: "ready", era, instructions: undefined }]);
+    expect(client.servers).toEqual([
+      { name: "one", state: "ready", era, instructions: undefined, capabilities: expect.anything() as unknown },
+    ]);
     expect(textOf(await client.callTool({ server: "one", tool: "echo", arguments: { text: "hello" } }))).toBe("hello");
     expect((await client.listResources("one")).map(({ uri }) => uri)).toEqual(["note://one"]);
     expect(await client.readResource("one", "note://one")).toMatchObject({ contents: [{ text: "a note" }] });

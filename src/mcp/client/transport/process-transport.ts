@@ -28,6 +28,7 @@ export class ProcessTransport implements Transport {
   #child: ChildProcessWithoutNullStreams | undefined;
   #closed: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
+  #failure: BelljarError | undefined;
 
   constructor(target: StdioTarget) {
     this.#target = target;
@@ -37,9 +38,17 @@ export class ProcessTransport implements Transport {
     return this.#child?.pid ?? null;
   }
 
-  /** The last lines of the program's stderr. */
-  lastLines(): readonly string[] {
-    return this.#said.lines();
+  /** Why the program was ended, if that was for what it sent. */
+  failure(): BelljarError | undefined {
+    return this.#failure;
+  }
+
+  /** The error of a request to a program that has ended: with how it ended, and the last lines of its stderr. */
+  explain(cause: unknown): unknown {
+    if (this.#failure) return this.#failure;
+    if (!(cause instanceof BelljarError) || cause.code === "CANCELLED") return cause;
+    const parts = [this.ending(), ...this.#said.lines()].filter((part) => part !== undefined);
+    return parts.length === 0 ? cause : new BelljarError(cause.code, [cause.message, ...parts].join("\n  "), { cause });
   }
 
   /** How the program ended, if it did. */
@@ -106,7 +115,8 @@ export class ProcessTransport implements Transport {
       this.#input.append(chunk);
     } catch (cause) {
       // A message above the SDK's bound: what follows could not be told from its rest.
-      this.onerror?.(new BelljarError("RESULT_TOO_LARGE", `The server "${this.#target.name}" sent a message that is too large`, { cause }));
+      this.#failure = new BelljarError("RESULT_TOO_LARGE", `The server "${this.#target.name}" sent a message that is too large`, { cause });
+      this.onerror?.(this.#failure);
       void this.close();
       return;
     }
