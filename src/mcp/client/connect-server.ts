@@ -4,8 +4,9 @@ import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
 import type { HttpTarget, ServerTarget, StdioTarget } from "./config/resolve-server.ts";
 import type { ServerHandlers } from "./server-handlers.ts";
-import { createClient, tapTransport } from "./server-handlers.ts";
+import { createClient } from "./server-handlers.ts";
 import { toServerError } from "./to-server-error.ts";
+import { deliverInOrder } from "./transport/deliver-in-order.ts";
 import { ProcessTransport } from "./transport/process-transport.ts";
 
 export interface ConnectOptions {
@@ -72,7 +73,7 @@ async function connect(
   const isProgram = transport instanceof ProcessTransport;
   const probe = isProgram ? { timeoutMs: Math.min(PROBE_TIMEOUT_MS, startTimeoutMs / 2) } : {};
   const client = createClient(version, { mode, probe }, handlers);
-  if (handlers.message) tapTransport(transport, handlers.message);
+  deliverInOrder(transport, handlers.message);
   try {
     const connecting = client.connect(transport, { timeout: startTimeoutMs });
     if ((await settleWithin(connecting, { timeoutMs: startTimeoutMs, ...(signal && { signal }) })) !== "late") return { client, transport };

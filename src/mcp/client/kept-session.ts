@@ -12,7 +12,8 @@ const SETTLED_MS = 60_000;
 
 /**
  * A session that lasts longer than its server. A server that has ended is started again by the next request, after a delay if it goes on
- * ending. The request during which it ended is not repeated, because it may have had its effect.
+ * ending. The request during which it ended is not repeated, because it may have had its effect. One that a server refused because it had
+ * lost the session had none, and is repeated once.
  */
 export async function openKeptSession(target: ServerTarget, options: ConnectOptions): Promise<ServerSession> {
   const closing = new AbortController();
@@ -50,9 +51,17 @@ export async function openKeptSession(target: ServerTarget, options: ConnectOpti
       return session.instructions;
     },
     hasEnded: () => session.hasEnded(),
+    isLost: () => session.isLost(),
     async request(method, params, request = {}) {
-      const open = await running(request.timeoutMs ?? target.callTimeoutMs ?? CALL_TIMEOUT_MS, request.signal);
-      return open.request(method, params, request);
+      const ready = async (): Promise<ServerSession> =>
+        running(request.timeoutMs ?? target.callTimeoutMs ?? CALL_TIMEOUT_MS, request.signal);
+      const open = await ready();
+      try {
+        return await open.request(method, params, request);
+      } catch (cause) {
+        if (!open.isLost()) throw cause;
+        return (await ready()).request(method, params, request);
+      }
     },
     async [Symbol.asyncDispose]() {
       closing.abort();

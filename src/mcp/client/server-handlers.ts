@@ -1,4 +1,4 @@
-import type { ClientOptions, Transport } from "@modelcontextprotocol/client";
+import type { ClientOptions } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/client";
 import type { JsonObject } from "./json-object.ts";
 
@@ -39,25 +39,4 @@ export function createClient(version: string, versionNegotiation: ClientOptions[
 function toldOf(listChanged: (list: ListName) => void): NonNullable<ClientOptions["listChanged"]> {
   const tell = (list: ListName) => ({ autoRefresh: false, debounceMs: 0, onChanged: () => listChanged(list) });
   return { tools: tell("tools"), resources: tell("resources"), prompts: tell("prompts") };
-}
-
-/** Shows each message to `tap`, those of the negotiation too. */
-export function tapTransport(transport: Transport, tap: NonNullable<ServerHandlers["message"]>): void {
-  const send = transport.send.bind(transport);
-  transport.send = (message, options) => {
-    tap("sent", message);
-    return send(message, options);
-  };
-  let receiver = transport.onmessage;
-  const receive: NonNullable<Transport["onmessage"]> = (message, extra) => {
-    tap("received", message);
-    receiver?.(message, extra);
-  };
-  Object.defineProperty(transport, "onmessage", {
-    get: () => receiver && receive,
-    // A holder of the getter's value may set it again.
-    set: (next: Transport["onmessage"]) => {
-      receiver = next === receive ? receiver : next;
-    },
-  });
 }

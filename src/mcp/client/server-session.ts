@@ -1,4 +1,4 @@
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
@@ -26,8 +26,10 @@ export interface ServerSession extends AsyncDisposable {
   readonly era: "legacy" | "modern";
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
-  /** True once the server has closed the connection. */
+  /** True once the server has closed the connection, or has lost the session. */
   hasEnded(): boolean;
+  /** True once the server has said that it does not know the session any more: the request had no effect. */
+  isLost(): boolean;
   /** Gives the answer as the server sent it. Rejects with an error that names the server. */
   request(method: string, params: JsonObject, options?: RequestOptions): Promise<JsonObject>;
 }
@@ -42,20 +44,29 @@ export async function openSession(target: ServerTarget, options: ConnectOptions)
   return toSession(target, await connectServer(target, options));
 }
 
+/** A server forgets its sessions when it starts anew. As the specification says, it answers with 404. */
+function isLostSession(transport: Connected["transport"], cause: unknown): boolean {
+  const hasSession = transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined;
+  return hasSession && cause instanceof SdkHttpError && cause.status === 404;
+}
+
 function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport }: Connected): ServerSession {
   let hasEnded = false;
+  let isLost = false;
   client.onclose = () => void (hasEnded = true);
   return {
     era: client.getProtocolEra() === "modern" ? "modern" : "legacy",
     capabilities: { ...client.getServerCapabilities() },
     instructions: client.getInstructions(),
-    hasEnded: () => hasEnded || (transport instanceof ProcessTransport && transport.ending() !== undefined),
+    isLost: () => isLost,
+    hasEnded: () => hasEnded || isLost || (transport instanceof ProcessTransport && transport.ending() !== undefined),
     async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress } = {}) {
       try {
         const sent = { timeout: timeoutMs, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
         return await client.request({ method, params }, ANYTHING, sent);
       } catch (cause) {
         if (signal?.aborted) throw new BelljarError("CANCELLED", `${method} was cancelled`, { cause });
+        isLost ||= isLostSession(transport, cause);
         const error = toServerError(name, method, cause);
         throw transport instanceof ProcessTransport && hasEnded ? transport.explain(error) : error;
       }
