@@ -3,7 +3,7 @@ import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { Tool, ToolContent, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { isRecord } from "../client/config/is-record.ts";
-import type { JsonObject } from "../client/server-session.ts";
+import type { JsonObject } from "../client/json-object.ts";
 
 /** The toolset of other servers' tools, for scopes of tokens. */
 export const PROXIED_TOOLSET = "mcp";

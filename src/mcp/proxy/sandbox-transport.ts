@@ -1,48 +1,27 @@
-import { once } from "node:events";
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { serializeMessage } from "@modelcontextprotocol/client";
+import type { Writable } from "node:stream";
 import { settleWithin } from "../../async/settle-within.ts";
-import { BelljarError } from "../../errors.ts";
 import type { ExecExit, ExecProcess } from "../../sandbox/sandbox.ts";
-import { LastLines } from "../client/transport/last-lines.ts";
-import { MessageReader } from "../client/transport/message-reader.ts";
-import type { ProgramTransport } from "../client/transport/program-transport.ts";
+import { ProgramTransport } from "../client/transport/program-transport.ts";
 
-/** Time to end by itself after its stdin has ended. Then its sandbox ends it. */
+/** Time to end by itself after its stdin has ended. Then it is killed. */
 const GRACE_MS = 1_000;
 
-export interface SandboxTransportOptions {
-  /** The server's name, for errors. */
-  readonly name: string;
-  /** Starts the program. The signal ends it. */
-  readonly start: (signal: AbortSignal) => Promise<ExecProcess>;
-}
-
-/** MCP with a program in a sandbox, on its standard streams. Its stderr is always read; what it says on stdout that is no MCP is passed over. */
-export class SandboxTransport implements ProgramTransport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: JSONRPCMessage) => void;
-  readonly stderr = null;
-  readonly #options: SandboxTransportOptions;
-  readonly #messages: MessageReader;
-  readonly #said = new LastLines();
+/** MCP with a program in a sandbox. */
+export class SandboxTransport extends ProgramTransport {
+  readonly #start: (signal: AbortSignal) => Promise<ExecProcess>;
   readonly #life = new AbortController();
   #process: ExecProcess | undefined;
   #exit: ExecExit | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(options: SandboxTransportOptions) {
-    this.#options = options;
-    this.#messages = new MessageReader(options.name, this);
+  /** `start` starts the program of the server of that name. The signal ends it. */
+  constructor(name: string, start: (signal: AbortSignal) => Promise<ExecProcess>) {
+    super(name);
+    this.#start = start;
   }
 
   get pid(): number | null {
     return this.#process?.pid ?? null;
-  }
-
-  lastLines(): readonly string[] {
-    return this.#said.lines();
   }
 
   ending(): string | undefined {
@@ -52,10 +31,10 @@ export class SandboxTransport implements ProgramTransport {
   }
 
   async start(): Promise<void> {
-    const process = await this.#options.start(this.#life.signal);
+    const process = await this.#start(this.#life.signal);
     this.#process = process;
-    process.stderr.on("data", (chunk: Buffer) => this.#said.add(chunk));
-    process.stdout.on("data", (chunk: Buffer) => this.#messages.read(chunk) || void this.close());
+    process.stderr.on("data", this.heardError);
+    process.stdout.on("data", this.heard);
     for (const stream of [process.stdin, process.stdout, process.stderr]) stream.on("error", (error) => this.onerror?.(error));
     void process.exited.then(
       (exit) => this.#over(exit),
@@ -63,16 +42,13 @@ export class SandboxTransport implements ProgramTransport {
     );
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
-    const stdin = this.#process?.stdin;
-    if (!stdin?.writable) throw new BelljarError("SERVER_UNREACHABLE", `The server "${this.#options.name}" has ended`);
-    if (!stdin.write(serializeMessage(message))) await Promise.race([once(stdin, "drain"), once(stdin, "close")]);
-  }
-
-  /** Resolves when the program has ended. */
   close(): Promise<void> {
     this.#closing ??= this.#end();
     return this.#closing;
+  }
+
+  protected stdin(): Writable | undefined {
+    return this.#process?.stdin;
   }
 
   #over(exit?: ExecExit): void {
@@ -90,6 +66,6 @@ export class SandboxTransport implements ProgramTransport {
       );
     this.#life.abort();
     await this.#process?.[Symbol.asyncDispose]();
-    this.#messages.clear();
+    this.forget();
   }
 }

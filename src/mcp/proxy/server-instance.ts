@@ -71,5 +71,5 @@ function inSandbox(sandbox: Sandbox, { name, command, args, ownEnv }: StdioTarge
       throw new BelljarError("SERVER_UNREACHABLE", `The server "${name}" did not start: ${advice}`, { cause });
     }
   };
-  return new SandboxTransport({ name, start });
+  return new SandboxTransport(name, start);
 }
