@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
+import type { CallClient } from "../../src/catalog/question.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
 import { Hub } from "../../src/mcp/proxy/hub.ts";
 import { readHubFile } from "../../src/mcp/proxy/hub-file.ts";
@@ -29,6 +30,8 @@ export interface HubLabOptions {
 export interface HubCallOptions extends Partial<CallOptions> {
   readonly principal?: Principal;
   readonly clientId?: string;
+  /** The person's answer. */
+  readonly ask?: CallClient["ask"];
 }
 
 /** A hub with real sandboxes, behind a catalog. Disposing it ends them, and leaves nothing. */
@@ -68,10 +71,10 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
       const page = JSON.parse(`[${catalog.listPage(principal).bytes.toString()}]`) as readonly { name: string }[];
       return page.flat().map(({ name }) => name);
     },
-    call: (tool, args = {}, { principal = LOCAL, clientId, ...more } = {}) =>
+    call: (tool, args = {}, { principal = LOCAL, clientId, ask, ...more } = {}) =>
       catalog.call(principal, tool, args, {
         signal: AbortSignal.timeout(LONGEST_MS),
-        ...(clientId !== undefined && { client: { id: clientId, ask: () => Promise.reject(new Error("This client asks nobody")) } }),
+        ...((clientId !== undefined || ask) && { client: { ...(clientId !== undefined && { id: clientId }), ask: ask ?? asksNobody } }),
         ...more,
       }),
     until: (isSo) => changed(hub, isSo),
@@ -85,14 +88,18 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   };
 }
 
+async function asksNobody(): Promise<never> {
+  throw new Error("This client asks nobody");
+}
+
 function changed(hub: Hub, isSo: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
       if (!isSo()) return;
-      stop();
+      for (const stop of stops) stop();
       resolve();
     };
-    const stop = hub.onState(look);
+    const stops = [hub.onState(look), hub.onChange(look)];
     look();
   });
 }

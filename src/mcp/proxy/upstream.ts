@@ -5,7 +5,8 @@ import type { Tool, ToolContext } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
-import type { ServerSession } from "../client/server-session.ts";
+import type { ListName } from "../client/server-handlers.ts";
+import type { Progress, ServerSession } from "../client/server-session.ts";
 import type { HubServer } from "./hub-server.ts";
 import { hubNames } from "./hub-names.ts";
 import { Instances } from "./instances.ts";
@@ -22,7 +23,6 @@ const LISTS = "lists";
 const NEVER_MS = 24 * 3_600_000;
 
 export interface UpstreamParts extends InstanceParts {
-  readonly schemas: () => Promise<JsonSchemas>;
   readonly idleMs: number;
   /** Of the names that callers see. */
   readonly prefix: string;
@@ -49,11 +49,14 @@ export class Upstream implements AsyncDisposable {
   #state: UpstreamState = { state: "starting" };
   #tools: readonly Tool[] = [];
   #failures = 0;
+  #readAt = -AGAIN_FIRST_MS;
+  #soon: NodeJS.Timeout | undefined;
+  #reading: Promise<void> = Promise.resolve();
 
   constructor(server: HubServer, parts: UpstreamParts) {
     this.#server = server;
     this.#parts = parts;
-    const open = (signal: AbortSignal) => openInstance(parts, server, LOCAL, signal);
+    const open = (signal: AbortSignal) => this.#open(signal);
     this.#instances = new Instances({ open, idleMs: parts.idleMs, most: INSTANCES_MAX, changed: parts.stateChanged });
     this.#looking = repeat(() => this.#look(), 0);
   }
@@ -68,8 +71,38 @@ export class Upstream implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
+    clearTimeout(this.#soon);
     await this.#looking[Symbol.asyncDispose]();
     await this.#instances[Symbol.asyncDispose]();
+    await this.#reading;
+  }
+
+  async #open(signal: AbortSignal): Promise<ServerInstance> {
+    let session: ServerSession | undefined;
+    const listChanged = (list: ListName): void => void (list === "tools" && session && this.#readSoon(session));
+    const instance = await openInstance(this.#parts, this.#server, { principal: LOCAL, signal, listChanged });
+    session = instance.session;
+    return instance;
+  }
+
+  /** A server may say at any time that its tools are others, and as often as it likes. */
+  #readSoon(session: ServerSession): void {
+    if (this.#soon || this.#closing.signal.aborted) return;
+    const waitMs = Math.max(0, this.#readAt + AGAIN_FIRST_MS - performance.now());
+    this.#soon = setTimeout(() => {
+      this.#soon = undefined;
+      this.#reading = this.#readAgain(session);
+    }, waitMs).unref();
+  }
+
+  /** If they cannot be read, the list stays as it was. */
+  async #readAgain(session: ServerSession): Promise<void> {
+    try {
+      this.#tools = await this.#read(session);
+      this.#parts.changed();
+    } catch (cause) {
+      if (!(cause instanceof BelljarError)) throw cause;
+    }
   }
 
   /** Lists the tools. One that fails is asked again, later and later. */
@@ -99,6 +132,7 @@ export class Upstream implements AsyncDisposable {
 
   async #read(session: ServerSession): Promise<readonly Tool[]> {
     const { settings, name: server } = this.#server;
+    this.#readAt = performance.now();
     const found = (await listDefinitions(session)).filter(({ name }) => settings.select?.has(name) ?? true);
     const shown = found.map(({ name }) => (Object.hasOwn(settings.rename, name) ? (settings.rename[name] ?? name) : name));
     const names = hubNames(this.#parts.prefix, server, shown);
@@ -125,13 +159,15 @@ export class Upstream implements AsyncDisposable {
     const key = keyOf(context);
     // It has served no caller yet.
     this.#instances.handOver(LISTS, key);
-    return this.#instances.use(key, signal, ({ session }) =>
-      session.request(
-        "tools/call",
-        { name, arguments: args },
-        { signal, onProgress: (progress) => context.progress(toProgress(progress)) },
-      ),
-    );
+    return this.#instances.use(key, signal, async ({ session, calls }) => {
+      const onProgress = (progress: Progress): void => context.progress(toProgress(progress));
+      calls.add(context);
+      try {
+        return await session.request("tools/call", { name, arguments: args }, { signal, onProgress });
+      } finally {
+        calls.delete(context);
+      }
+    });
   }
 }
 
@@ -161,6 +197,6 @@ async function listDefinitions(session: ServerSession): Promise<readonly Definit
   return found;
 }
 
-function toProgress({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) {
+function toProgress({ progress, total, message }: Progress) {
   return { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) };
 }

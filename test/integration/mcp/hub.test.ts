@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Progress } from "../../../src/catalog/tool.ts";
 import type { Principal } from "../../../src/sandbox/sandbox.ts";
-import { type HubLab, hubServer, openHubLab } from "../../support/hub-lab.ts";
+import { type HubCallOptions, type HubLab, hubServer, openHubLab } from "../../support/hub-lab.ts";
 import { textOf } from "../../support/tools-lab.ts";
 
 const OTHER: Principal = { id: "other", name: "other" };
@@ -119,6 +119,38 @@ it("passes progress, and the caller's cancel", async () => {
   controller.abort();
   expect(await hanging).toMatchObject({ isError: true, value: { code: "CANCELLED" } });
 });
+
+it("passes a server's question to the person of the call that it belongs to, and the answer back", async () => {
+  const asked: unknown[] = [];
+  const ask: HubCallOptions["ask"] = async (question) => {
+    asked.push(question);
+    return { action: "accept", content: { which: "this" } };
+  };
+  expect(textOf(await lab.call("mcp_one_ask", {}, { ask }))).toBe('{"action":"accept","content":{"which":"this"}}');
+  expect(asked).toEqual([
+    { message: 'The server "one" asks: Which?', schema: { type: "object", properties: { which: { type: "string" } } } },
+  ]);
+  expect(textOf(await lab.call("mcp_one_ask", {}, { ask: async () => ({ action: "decline" }) }))).toBe('{"action":"decline"}');
+  expect(textOf(await lab.call("mcp_one_ask"))).toMatch(/"code":-32603,"message":"This call needs/);
+});
+
+it("asks nobody when it cannot tell whose question it is", async () => {
+  const clientId = "several";
+  const controller = new AbortController();
+  const hanging = lab.call("mcp_one_hang", {}, { clientId, signal: controller.signal });
+  const asked = await lab.call("mcp_one_ask", {}, { clientId, ask: async () => ({ action: "accept", content: {} }) });
+  expect(textOf(asked)).toContain("several calls at once");
+  controller.abort();
+  await hanging;
+});
+
+it("lists again when a server says that its tools have changed", async () => {
+  await using more = await openHubLab({ one: hubServer() });
+  await more.until(() => more.names().length > 0);
+  expect(textOf(await more.call("mcp_one_more"))).toBe("there is more");
+  await more.until(() => more.names().includes("mcp_one_later"));
+  expect(textOf(await more.call("mcp_one_later"))).toBe("later");
+}, 60_000);
 
 it("starts a server again that died in a call", async () => {
   expect(await lab.call("mcp_one_die", {}, { clientId: "dying" })).toMatchObject({ isError: true, value: { code: "SERVER_UNREACHABLE" } });
