@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import type { ErrorCode } from "../errors.ts";
 
 /** One option of a command. Help, the reference page and the parser derive from it. */
 export interface OptionSpec {
@@ -31,6 +32,8 @@ export interface CommandSpec {
   readonly details?: string;
   /** Exit code of Belljar's own failures. Default: 1. */
   readonly failureCode?: number;
+  /** Exit codes of single errors. A usage error is 2, whatever stands here. */
+  readonly exitCodes?: Readonly<Partial<Record<ErrorCode, number>>>;
   /** True if the command handles SIGINT, SIGTERM and SIGHUP itself. */
   readonly ownSignals?: boolean;
   load(): Promise<CommandModule>;

@@ -14,7 +14,7 @@ export function complete(argv: readonly string[]): Completion {
   if (words[0] === "help") return complete([...others, current]);
   const spec = findSpec(words);
   const last = before.at(-1) ?? "";
-  const options = { ...spec?.options, ...GLOBAL_OPTIONS };
+  const options = { ...GLOBAL_OPTIONS, ...spec?.options };
   if (isOption(last) && takesNext(last, options)) return valueOf(last, options);
   const found = current.startsWith("-") ? toOptions(options) : spec ? argument(spec, others) : { candidates: nextWords(words) };
   return { ...found, candidates: found.candidates.filter(({ word }) => word.startsWith(current)) };
@@ -65,7 +65,7 @@ function argument(spec: CommandSpec, others: readonly string[]): Completion {
 }
 
 function countPositionals(spec: CommandSpec, others: readonly string[]): number {
-  const options = { ...spec.options, ...GLOBAL_OPTIONS };
+  const options = { ...GLOBAL_OPTIONS, ...spec.options };
   let count = 0;
   for (let index = 0; index < others.length; index++) {
     const text = others[index] ?? "";

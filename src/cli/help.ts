@@ -32,8 +32,13 @@ export function commandHelp(spec: CommandSpec): string {
     `${spec.summary}.${spec.details ? ` ${spec.details}` : ""}`,
     ...(spec.synonyms ? [`Other names: ${spec.synonyms.join(", ")}`] : []),
     ...own,
-    `Options of every command:\n${optionRows(GLOBAL_OPTIONS)}`,
+    `Options of every command:\n${optionRows(globalOptionsOf(spec))}`,
   ]);
+}
+
+/** A command may have another meaning for the name of one of them. */
+function globalOptionsOf({ options }: CommandSpec): Readonly<Record<string, OptionSpec>> {
+  return Object.fromEntries(Object.entries(GLOBAL_OPTIONS).filter(([name]) => !Object.hasOwn(options, name)));
 }
 
 export function invocation(spec: CommandSpec): string {

@@ -61,7 +61,8 @@ function reportUnhandled(signals: Signals, call: CommandCall): Disposable {
 }
 
 function report(error: unknown, { debug, spec }: { readonly debug: boolean; readonly spec: CommandCall["spec"] | undefined }): number {
-  return reportFailure(output.explain(error), { stderr: process.stderr, debug, failureCode: spec?.failureCode ?? 1 });
+  const { failureCode = 1, exitCodes = {} } = spec ?? {};
+  return reportFailure(output.explain(error), { stderr: process.stderr, debug, failureCode, exitCodes });
 }
 
 /** Resolves when all written bytes have left the stream, or when it is closed. */

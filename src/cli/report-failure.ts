@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import type { ErrorCode } from "../errors.ts";
 import { BelljarError } from "../errors.ts";
 import { printableText } from "../files/printable.ts";
 import { coloursFor } from "./colours.ts";
@@ -8,14 +9,16 @@ export interface ReportOptions {
   readonly debug: boolean;
   /** Exit code of all errors but usage errors. */
   readonly failureCode: number;
+  /** Exit codes of single errors. */
+  readonly exitCodes?: Readonly<Partial<Record<ErrorCode, number>>>;
 }
 
-/** Reports an error on stderr, and returns the exit code: 2 for usage, else `failureCode`. Shows a stack for bugs, and with --debug. */
-export function reportFailure(error: unknown, { stderr, debug, failureCode }: ReportOptions): number {
+/** Reports an error on stderr, and returns the exit code: 2 for usage, else that of the error, else `failureCode`. Shows a stack for bugs, and with --debug. */
+export function reportFailure(error: unknown, { stderr, debug, failureCode, exitCodes }: ReportOptions): number {
   if (error instanceof BelljarError) {
     stderr.write(`${coloursFor(stderr).red("belljar:")} ${printableText(error.message)} (${error.code})\n`);
     if (debug) stderr.write(`${printableText(stackOf(error))}\n`);
-    return error.code === "USAGE" ? 2 : failureCode;
+    return error.code === "USAGE" ? 2 : (exitCodes?.[error.code] ?? failureCode);
   }
   stderr.write(`belljar: something went wrong that should not have. Please report this:\n${printableText(stackOf(error))}\n`);
   return failureCode;

@@ -151,6 +151,21 @@ function databaseSchema() {
     .prefault({});
 }
 
+function mcpSchema() {
+  return z
+    .strictObject({
+      prefix: z
+        .string()
+        .max(18)
+        .regex(/^[A-Za-z0-9_-]*$/, "must be letters, digits, _ and -")
+        .default("mcp_")
+        .describe("What the names of other servers' tools begin with, before the server's name. Empty: tools keep their own names"),
+      idleMs: time(1_000, DAY_MS).default(600_000).describe("A server of an MCP configuration that nobody has called for so long ends"),
+      listMax: integer(0, 1000).default(40).describe("Maximum number of other servers' tools in a list. The others are found by a search"),
+    })
+    .prefault({});
+}
+
 function toolsSchema() {
   return z
     .strictObject({
@@ -382,6 +397,7 @@ function groups(host: ConfigDefaults) {
     quotas: quotasSchema(),
     template: templateSchema(),
     tools: toolsSchema(),
+    mcp: mcpSchema(),
     oauth: oauthSchema(),
   };
 }

@@ -2,6 +2,7 @@ import type { Caller, ChangeListener } from "../catalog/caller.ts";
 import type { JsonSchemas } from "../catalog/json-schemas.ts";
 import type { ToolSource } from "../catalog/tool-source.ts";
 import type { Tool } from "../catalog/tool.ts";
+import { listFirst } from "../catalog/unlisted.ts";
 import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { UnitId } from "./store/unit-store.ts";
@@ -38,7 +39,7 @@ export class LiveUnits implements ToolSource {
   list({ principal }: Pick<Caller, "principal">): readonly Tool[] {
     const byName = new Map<string, Tool>();
     for (const tool of this.#toolsFor(principal)) if (!byName.has(tool.name)) byName.set(tool.name, tool);
-    return [...byName.values()].map((tool, index) => (index < this.#options.listMax ? tool : unlisted(tool)));
+    return listFirst(byName.values(), this.#options.listMax);
   }
 
   find({ principal }: Caller, name: string): Tool | undefined {
@@ -112,13 +113,4 @@ function namedSo(units: Iterable<LiveTools>, name: string): readonly LiveTools[]
   const found = [...units].filter(({ head, otherName }) => head.name === name || otherName === name);
   const exact = found.filter(({ head }) => head.name === name);
   return exact.length > 0 ? exact : found;
-}
-
-const UNLISTED = new WeakMap<Tool, Tool>();
-
-/** The same object each time, so that callers with the same tools share their lists. */
-function unlisted(tool: Tool): Tool {
-  const known = UNLISTED.get(tool) ?? { ...tool, isUnlisted: true as const };
-  UNLISTED.set(tool, known);
-  return known;
 }

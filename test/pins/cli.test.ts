@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import { COMMANDS, GLOBAL_OPTIONS } from "../../src/cli/command-table.ts";
 import type { OptionSpec } from "../../src/cli/command.ts";
-import { invocation } from "../../src/cli/help.ts";
+import { commandHelp, invocation } from "../../src/cli/help.ts";
 
 /** Scripts call these: a name, an option or a position that goes away breaks them. */
 it("keeps every command with its options", () => {
   const lines = COMMANDS.map((spec) => [invocation(spec), ...Object.keys(spec.options).map((name) => `--${name}`)].join(" "));
   expect(lines).toMatchInlineSnapshot(`
     [
-      "serve --host --port --admin-port --workspace --network --memory --cpus --pids --disk --open-files --timeout --snippets --tools --toolsets --read-only --legacy-sse --sse",
-      "mcp --workspace --network --memory --cpus --pids --disk --open-files --timeout --sandbox --all-sandboxes --gateway --snippets --tools --toolsets --read-only",
+      "serve --host --port --admin-port --workspace --network --memory --cpus --pids --disk --open-files --timeout --snippets --tools --mcp-config --toolsets --read-only --legacy-sse --sse",
+      "mcp --workspace --network --memory --cpus --pids --disk --open-files --timeout --sandbox --all-sandboxes --gateway --snippets --tools --mcp-config --toolsets --read-only",
       "run FILE|- [ARGS...] --lang --workspace --network --memory --cpus --env --timeout --json",
       "exec ID [--] ARGV... --interactive --tty --cwd --env --user --timeout",
       "shell [ID] --workspace --network --user",
@@ -75,6 +75,10 @@ it("keeps every command with its options", () => {
       "network sets [NAME] --json",
       "cp SRC ID:DST | ID:SRC DST",
       "connect HOST --workspace --gateway --name --network --toolsets --force --print",
+      "client list [SERVER] --config --timeout --wire --json",
+      "client call SERVER TOOL [KEY=VALUE...|JSON] --config --timeout --wire --json",
+      "client read URI --config --timeout --wire --json --server",
+      "client prompt SERVER [PROMPT [KEY=VALUE...]] --config --timeout --wire --json",
       "client discover --json",
       "audit verify --json",
       "audit tail --lines --follow --json",
@@ -103,6 +107,12 @@ it("gives an option one kind in all commands, but for three letters, which stand
   for (const [name, { type, short }] of COMMANDS.flatMap(({ options }) => Object.entries<OptionSpec>({ ...options, ...GLOBAL_OPTIONS })))
     for (const key of [name, ...(short === undefined ? [] : [`-${short}`])]) kinds.set(key, (kinds.get(key) ?? new Set()).add(type));
   expect([...kinds].filter(([, types]) => types.size > 1).map(([key]) => key)).toEqual(["-p", "-u", "-f"]);
+});
+
+it("shows an option once in the help of a command that gives it a meaning of its own", () => {
+  const spec = COMMANDS.find(({ name }) => name === "client call");
+  const shown = spec ? commandHelp(spec) : "";
+  expect(shown.match(/--config .*/g)).toEqual([expect.stringContaining("File with mcpServers")]);
 });
 
 it("calls no two commands by one name", () => {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import * as client from "../../src/client.ts";
 import * as library from "../../src/index.ts";
 
 /** Programs import these by name. */
@@ -36,4 +37,8 @@ it("keeps what the library exports", () => {
       "textResult",
     ]
   `);
+});
+
+it("keeps what belljar/client exports", () => {
+  expect(Object.keys(client).toSorted()).toEqual(["BelljarError", "openMcpClient"]);
 });

@@ -25,8 +25,8 @@ function readWalls(): Map<string, string> {
 /** The name in the table of the room that a file of `src/` lies in. */
 function roomOf(file: string): string {
   const [first = "", second = ""] = file.split("/");
-  if (first === "errors.ts" || first === "index.ts") return first.slice(0, -3);
-  if (first === "mcp") return second === "client" ? "mcp/client" : first;
+  if (first === "errors.ts" || first === "index.ts" || first === "client.ts") return first.slice(0, -3);
+  if (first === "mcp") return second === "client" || second === "proxy" ? `mcp/${second}` : first;
   if (first !== "runtime") return first;
   return second === "runtime.ts" || second === "registry.ts" || second === "guest" ? `runtime/${second}` : "runtime/<one>";
 }

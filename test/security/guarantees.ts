@@ -164,6 +164,10 @@ export const GUARANTEES = {
     "The code of a tool calls tools that its `calls` name, as its caller and through the same door, and no others, whatever it writes on its channel. A tool that somebody with a token shares calls nothing of its callers'. Such a call asks no person, and no code calls a tool that publishes tools, or one that calls others. It ends with the call that made it.",
   "tool-packages-apart":
     "The packages of a tool are installed in a sandbox that reaches the index and nothing else, has no secret and none of the code that asks for them. Code of a package runs at the install only if the tool says so. What is installed is in tools of one owner alone, and in nobody's list of snapshots; only a call of such a tool begins with it. A version has the packages with the hashes that it was tested with.",
+  "servers-stay-inside":
+    "A server of an MCP configuration runs in a sandbox of its own, without the host's files, network and environment. Only an entry in a file that a person has named gives it a folder, a network or a variable, or has it run on the host. Its messages are data: none of what it says runs outside.",
+  "servers-apart":
+    "No two callers, and no two clients of one, share an instance of a server. The servers of a file that the command line names, and their tools, are the local user's: nobody else is told of them.",
   "agents-ask-for-tools":
     "A tool that an agent has written goes live only when the person agrees, who is shown its code or what changes of it, its network and its secrets, or where the configuration says that nobody is asked. Before, its tests reach no network and no secret. A token gives tools to callers only with the scope `tools:publish`, and shares them only with `tools:share`.",
   "states-apart":

@@ -1,8 +1,66 @@
-import type { CommandSpec } from "../command.ts";
-import { JSON_OPTION, NONE } from "./shared-options.ts";
+import type { CommandSpec, OptionSpec } from "../command.ts";
+import { COMMAND_TIMEOUT, JSON_OPTION, NONE } from "./shared-options.ts";
+
+/** As the exit codes of the MCP Inspector: 3 for a missing or refused token, 4 for a server that cannot be reached. */
+const EXIT_CODES = { CONFIG_INVALID: 2, UNAUTHORIZED: 3, FORBIDDEN: 3, SERVER_UNREACHABLE: 4, SERVER_INCOMPATIBLE: 4 } as const;
+const EXITS = "Exit codes: 0 done, 1 failed, 2 wrong usage or file, 3 no or a wrong token, 4 not reached.";
+
+const SHARED = {
+  config: {
+    type: "string",
+    value: "FILE",
+    description: "File with mcpServers, as any MCP host has it (default mcp.json in the home)",
+  },
+  timeout: { ...COMMAND_TIMEOUT, description: "Maximum time of each request: 30s, 5m" },
+  wire: { type: "string", value: "FILE", description: "Append every message of the protocol to this file, as lines of JSON" },
+  json: JSON_OPTION,
+} as const satisfies Record<string, OptionSpec>;
+
+const STARTS = "The servers start on this machine, with your rights.";
 
 /** `belljar client ...`: a client of any MCP server. */
 export const CLIENT: readonly CommandSpec[] = [
+  {
+    name: "client list",
+    synonyms: ["client ls"],
+    summary: "Start MCP servers, and list their tools",
+    usage: "[SERVER]",
+    positionals: { min: 0, max: 1 },
+    options: SHARED,
+    exitCodes: EXIT_CODES,
+    details: `${STARTS} With --json: resources and prompts too. A server that fails is told on stderr; the others are listed. ${EXITS}`,
+    load: () => import("../commands/client-list.ts"),
+  },
+  {
+    name: "client call",
+    summary: "Call a tool of an MCP server",
+    usage: "SERVER TOOL [KEY=VALUE...|JSON]",
+    positionals: { min: 2, max: 1000 },
+    options: SHARED,
+    exitCodes: EXIT_CODES,
+    details: `Each value is read as the tool's schema has it; a key that is named twice is a list. One word that begins with { is all arguments as JSON. What the tool asks is asked in the terminal. ${STARTS} ${EXITS}`,
+    load: () => import("../commands/client-call.ts"),
+  },
+  {
+    name: "client read",
+    summary: "Read a resource of an MCP server",
+    usage: "URI",
+    positionals: { min: 1, max: 1 },
+    options: { ...SHARED, server: { type: "string", value: "SERVER", description: "The server that has it" } },
+    exitCodes: EXIT_CODES,
+    details: `Text is printed, and of other contents their type and size; --json prints all. ${STARTS} ${EXITS}`,
+    load: () => import("../commands/client-read.ts"),
+  },
+  {
+    name: "client prompt",
+    summary: "Show a prompt of an MCP server, or list its prompts",
+    usage: "SERVER [PROMPT [KEY=VALUE...]]",
+    positionals: { min: 1, max: 1000 },
+    options: SHARED,
+    exitCodes: EXIT_CODES,
+    details: `${STARTS} ${EXITS}`,
+    load: () => import("../commands/client-prompt.ts"),
+  },
   {
     name: "client discover",
     summary: "List the MCP servers that other hosts of yours have, and start none",

@@ -1,6 +1,6 @@
 import type { CommandSpec } from "../command.ts";
 import { LIFETIME, LIMIT_OPTIONS } from "../limit-options.ts";
-import { NETWORK, NONE, READ_ONLY, SNIPPETS, TOOLSETS, WORKSPACE, TOOLS_FOLDER } from "./shared-options.ts";
+import { MCP_CONFIG, NETWORK, NONE, READ_ONLY, SNIPPETS, TOOLSETS, WORKSPACE, TOOLS_FOLDER } from "./shared-options.ts";
 
 const DEFAULTS_THAT_LIVE = `--network and --timeout hold at once for a default sandbox that lives already. Its limits cannot
 change: a line on stderr and the first result say so. With another workspace every call is refused. In both cases
@@ -23,6 +23,7 @@ export const SERVING: readonly CommandSpec[] = [
       timeout: LIFETIME,
       snippets: SNIPPETS,
       tools: TOOLS_FOLDER,
+      "mcp-config": MCP_CONFIG,
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
       "legacy-sse": { type: "boolean", description: "Serve old clients at /sse too (HTTP+SSE, which MCP has replaced)" },
@@ -46,6 +47,7 @@ export const SERVING: readonly CommandSpec[] = [
       gateway: { type: "string", value: "URL", description: "Forward MCP to that server instead (BELLJAR_URL)" },
       snippets: SNIPPETS,
       tools: TOOLS_FOLDER,
+      "mcp-config": MCP_CONFIG,
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
     },

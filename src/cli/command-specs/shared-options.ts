@@ -29,6 +29,11 @@ export const TOOLSETS: OptionSpec = {
   value: "NAMES",
   description: "Toolsets to serve: files,shell,search,code ...; all serves and lists every tool",
 };
+export const MCP_CONFIG: OptionSpec = {
+  type: "string",
+  value: "FILE",
+  description: "Serve the tools of the MCP servers in FILE too, each in a sandbox of its own",
+};
 export const READ_ONLY: OptionSpec = { type: "boolean", description: "Serve only tools that read" };
 export const ENV: OptionSpec = {
   type: "string",

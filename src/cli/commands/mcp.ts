@@ -16,6 +16,7 @@ import { readPackage } from "../compose/package-root.ts";
 import { refuseForServer } from "../compose/refuse-for-server.ts";
 import { namedWishes } from "../compose/named-wishes.ts";
 import { createPortOrigin } from "../compose/port-origin.ts";
+import { hubOf } from "../compose/hub-of.ts";
 import { defaultNameOf, openTools } from "../compose/open-tools.ts";
 import { printLine } from "../print.ts";
 import { takeUpDefault } from "../take-up-default.ts";
@@ -23,9 +24,9 @@ import { takeUpDefault } from "../take-up-default.ts";
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
   const server = serverAddress(config, context);
-  if (server) refuseForServer(call, ["toolsets", "read-only"]);
+  if (server) refuseForServer(call, ["toolsets", "read-only", "mcp-config"]);
   const project = readProject(call, server ? undefined : await workspaceOption(config));
-  const opening = { context, config, project, wishes: await namedWishes(call) };
+  const opening = { call, context, config, project, wishes: await namedWishes(call) };
   if (context.stdin.isTTY) printLine(context.stderr, FOR_HOSTS);
   return server ? bridge(server, opening) : serve(opening);
 }
@@ -66,15 +67,17 @@ async function bridge({ url, token }: ServerAddress, { context, config, project,
 }
 
 interface Opening {
+  readonly call: CommandCall;
   readonly context: CommandContext;
   readonly config: Config;
   readonly project: NamedProject;
   readonly wishes: DefaultWishes | undefined;
 }
 
-async function serve({ context, config, project, wishes }: Opening): Promise<number> {
+async function serve({ call, context, config, project, wishes }: Opening): Promise<number> {
   const { defaultName } = project;
   await using stack = await openLocalStack(config, context, { pool: "host" });
+  const hub = hubOf(call, context, stack);
   const log = createLog(context.stderr, stack.config);
   await using ports = createPortOrigin(stack, log);
   const toolServers = createToolServerOwners(openFacadeSettings(stack.config));
@@ -85,6 +88,7 @@ async function serve({ context, config, project, wishes }: Opening): Promise<num
     log,
     usualSnippets: true,
     toolServers,
+    hub,
   });
   const caller = { principal: { ...LOCAL, project }, defaultName };
   const server = serveMcpStdio({

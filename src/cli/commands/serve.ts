@@ -24,6 +24,7 @@ import { readPackage } from "../compose/package-root.ts";
 import { serverOrigin } from "../compose/port-origin.ts";
 import { printLine } from "../print.ts";
 import { namedWishes } from "../compose/named-wishes.ts";
+import { hubOf } from "../compose/hub-of.ts";
 import { openTools } from "../compose/open-tools.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { takeUpDefault } from "../take-up-default.ts";
@@ -40,7 +41,8 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const toolServers = createToolServerOwners(openFacadeSettings(config));
   const wishes = await namedWishes(call);
   const defaults = { defaultName: "default", ...(wishes && { wishes }) };
-  await using tools = await openTools(stack, { ...defaults, portOrigin: async () => served, log, toolServers });
+  const hub = hubOf(call, context, stack);
+  await using tools = await openTools(stack, { ...defaults, portOrigin: async () => served, log, toolServers, hub });
   const oauth = await openOAuth(config, accessTokens);
   const gateway = createGateway({
     config,

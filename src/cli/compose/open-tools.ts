@@ -7,7 +7,7 @@ import { createCallQuota } from "../../catalog/call-quota.ts";
 import type { Quota } from "../../catalog/policy.ts";
 import { narrowScope } from "../../catalog/narrow-scope.ts";
 import { lateTools } from "../../catalog/late-tools.ts";
-import { fixedTools } from "../../catalog/tool-source.ts";
+import { fixedTools, type ToolSource } from "../../catalog/tool-source.ts";
 import { configureLanguages } from "../../interpreter/configured-languages.ts";
 import { createBelljarPrompts } from "../../mcp/prompts/belljar-prompts.ts";
 import { createBelljarResources } from "../../mcp/resources/belljar-resources.ts";
@@ -63,6 +63,8 @@ export interface OpenToolsOptions {
   readonly toolServers: ToolServerOwners;
   /** Takes up what a person edits in the files of tools. Default: true; false for a process that ends with one call. */
   readonly followsEdits?: boolean;
+  /** Opens other servers' tools. It belongs to what is opened here. Absent: there are none. */
+  readonly hub?: (() => Promise<ToolSource & AsyncDisposable>) | undefined;
 }
 
 /** Reason for callers without a tool server of their own. */
@@ -71,7 +73,7 @@ const NO_SEARCH = { web_search: "it searches through a tool server, and none is 
 /** Opens the catalog with the built-in tools, whose code is loaded with the first call, and with the stack's audit. */
 export async function openTools(stack: LocalStack, options: OpenToolsOptions): Promise<ServedTools> {
   const { config, audit, sandboxes } = stack;
-  const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false, followsEdits = true } = options;
+  const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false, followsEdits = true, hub: openHub } = options;
   const snippetsDirectory = findSnippets(config, { usual: usualSnippets, log });
   const scope = parseToolScope(config);
   const languages = configureLanguages(config.languages);
@@ -82,6 +84,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     configuredPolicy(config, "sandbox"),
     configuredPolicy(config, "program"),
   ]);
+  const hub = await openHub?.();
   if (followsEdits) userTools.followEdits();
   const defaultSandbox: DefaultSandboxOf = (principal, caller) => {
     const shown = workspace && workspaceWithin(workspace, principal);
@@ -107,7 +110,11 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
   });
   const quota = createCallQuota({ defaults: config.quotas });
   const catalog = createCatalog({
-    sources: [fixedTools(lateTools(readToolFacts(languages), async () => (await builtin()).tools)), userTools.source],
+    sources: [
+      fixedTools(lateTools(readToolFacts(languages), async () => (await builtin()).tools)),
+      userTools.source,
+      ...(hub ? [hub] : []),
+    ],
     sandboxes,
     scope: (principal) => {
       const narrowed = narrowScope(scope, principal.grants);
@@ -151,6 +158,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     ]),
     async [Symbol.asyncDispose]() {
       await connected[Symbol.asyncDispose]();
+      await hub?.[Symbol.asyncDispose]();
       await (await builtin.current())?.[Symbol.asyncDispose]();
     },
   };

@@ -3,6 +3,7 @@ import { isSet, textOption } from "../command.ts";
 import { usage } from "../usage.ts";
 
 const ADVICE = {
+  "mcp-config": "start the server with it",
   network: "the server decides about networks itself: `serve --network`, and the scope network:RULE of a token",
   toolsets: "the server decides about tools itself: `serve --toolsets`, and the scopes toolset:NAME of a token",
   "read-only": "the server decides about tools itself: `serve --read-only`, and the scope read-only of a token",

@@ -4,67 +4,15 @@ import { readSettingsText } from "../../files/read-settings-text.ts";
 import type { ConfigScope } from "./config/expand.ts";
 import { isRecord } from "./config/is-record.ts";
 import { readConfigText } from "./config/read-config.ts";
-import type { ServerTarget } from "./config/resolve-server.ts";
-import { envFileOf, inputsOf, resolveServer } from "./config/resolve-server.ts";
-import type { ConfigFile, ConfigInput, ConfiguredServer } from "./config/server-config.ts";
+import { inputsOf } from "./config/resolve-server.ts";
+import { resolveTarget } from "./config/resolve-target.ts";
+import type { ConfigFile, ConfiguredServer } from "./config/server-config.ts";
 import { exposeNames } from "./exposed-names.ts";
-import type { JsonObject, RequestOptions, ServerSession } from "./server-session.ts";
-import { openSession } from "./server-session.ts";
-
-export interface McpClientOptions {
-  /** The path of a host's configuration, or its content. */
-  readonly config: string | JsonObject;
-  /** Where `${X}` and the listed variables of a program come from. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly workspaceFolder: string;
-  readonly userHome: string;
-  /** Only these servers are started. */
-  readonly only?: readonly string[];
-  /** Asks a person. Without it, a server that needs an input fails. */
-  readonly ask?: (input: ConfigInput) => Promise<string>;
-  readonly version?: string;
-  readonly startTimeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
-
-/** A server of the configuration. One that failed has its error, and spoils no other. */
-export interface McpServer {
-  readonly name: string;
-  readonly state: "ready" | "failed" | "disabled";
-  readonly error?: BelljarError;
-  readonly era?: "legacy" | "modern";
-  readonly instructions?: string | undefined;
-}
-
-export interface McpTool {
-  readonly server: string;
-  /** The name that the server calls it by. */
-  readonly tool: string;
-  /** A name that no other tool of the client has. */
-  readonly name: string;
-  /** As the server sent it. */
-  readonly definition: JsonObject;
-}
-
-export interface ToolList {
-  readonly tools: readonly McpTool[];
-  /** Servers that could not list theirs. */
-  readonly problems: readonly BelljarError[];
-}
-
-/** Several servers. Disposing it ends them all. Answers are given as the servers sent them. */
-export interface McpClient extends AsyncDisposable {
-  readonly servers: readonly McpServer[];
-  listTools(options?: RequestOptions): Promise<ToolList>;
-  callTool(call: { server: string; tool: string; arguments?: JsonObject }, options?: RequestOptions): Promise<JsonObject>;
-  listResources(server: string, options?: RequestOptions): Promise<readonly JsonObject[]>;
-  readResource(server: string, uri: string, options?: RequestOptions): Promise<JsonObject>;
-  listPrompts(server: string, options?: RequestOptions): Promise<readonly JsonObject[]>;
-  getPrompt(
-    prompt: { server: string; name: string; arguments?: Readonly<Record<string, string>> },
-    options?: RequestOptions,
-  ): Promise<JsonObject>;
-}
+import type { JsonObject } from "./json-object.ts";
+import { openKeptSession } from "./kept-session.ts";
+import type { McpClient, McpClientOptions, McpServer, ToolList } from "./mcp-client.ts";
+import type { ServerHandlers } from "./server-handlers.ts";
+import type { RequestOptions, ServerSession } from "./server-session.ts";
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -77,8 +25,7 @@ interface OpenServer extends McpServer {
  * `CANCELLED` when the signal aborts, after what was started has ended.
  */
 export async function openMcpClient(options: McpClientOptions): Promise<McpClient> {
-  const { file, text } = await readConfig(options.config);
-  const config = readConfigText(text, file);
+  const { file, config } = await readMcpConfig(options.config);
   const wanted = config.servers.filter(({ name }) => options.only?.includes(name) ?? true);
   const scope = { ...options, inputs: await answerInputs(config, wanted, options.ask) };
   const opened = await Promise.allSettled(wanted.map((server) => openServer(server, file, scope)));
@@ -93,7 +40,13 @@ export async function openMcpClient(options: McpClientOptions): Promise<McpClien
   throw new BelljarError("CANCELLED", "The start of the servers was cancelled");
 }
 
-async function readConfig(config: McpClientOptions["config"]): Promise<{ readonly file: string; readonly text: string }> {
+/** Reads a host's configuration, and starts nothing. Rejects with `CONFIG_INVALID` for a file that cannot be read. */
+export async function readMcpConfig(config: McpClientOptions["config"]): Promise<{ readonly file: string; readonly config: ConfigFile }> {
+  const { file, text } = await readText(config);
+  return { file, config: readConfigText(text, file) };
+}
+
+async function readText(config: McpClientOptions["config"]): Promise<{ readonly file: string; readonly text: string }> {
   if (typeof config !== "string") return { file: "config", text: JSON.stringify(config) };
   const text = await readSettingsText(config).catch((cause: unknown) => {
     throw new BelljarError("CONFIG_INVALID", `${config}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
@@ -120,24 +73,27 @@ async function openServer(server: ConfiguredServer, file: string, scope: McpClie
   if (config.isDisabled) return { name, state: "disabled" };
   try {
     const target = await resolveTarget(config, file, scope);
-    const session = await openSession(target, {
+    const session = await openKeptSession(target, {
       version: scope.version ?? "0",
       startTimeoutMs: scope.startTimeoutMs ?? target.startTimeoutMs ?? START_TIMEOUT_MS,
+      handlers: handlersOf(name, scope),
       ...(scope.signal && { signal: scope.signal }),
     });
-    return { name, state: "ready", session, era: session.era, instructions: session.instructions };
+    const { era, instructions, capabilities } = session;
+    return { name, state: "ready", session, era, instructions, capabilities };
   } catch (error) {
     if (error instanceof BelljarError) return { name, state: "failed", error };
     throw error;
   }
 }
 
-async function resolveTarget(config: NonNullable<ConfiguredServer["config"]>, file: string, scope: ConfigScope): Promise<ServerTarget> {
-  const path = envFileOf(config, file, scope);
-  const text = path === undefined ? undefined : await readSettingsText(path);
-  if (path !== undefined && text === undefined)
-    throw new BelljarError("CONFIG_INVALID", `${file}: server "${config.name}", envFile: there is no file ${path}`);
-  return resolveServer(config, file, scope, text);
+function handlersOf(server: string, { onElicit, onSample, onListChanged, onMessage }: McpClientOptions): ServerHandlers {
+  return {
+    ...(onElicit && { elicit: (params, signal) => onElicit({ server, params, ...(signal && { signal }) }) }),
+    ...(onSample && { sample: (params, signal) => onSample({ server, params, ...(signal && { signal }) }) }),
+    ...(onListChanged && { listChanged: (list) => onListChanged({ server, list }) }),
+    ...(onMessage && { message: (direction, message) => onMessage({ server, direction, message }) }),
+  };
 }
 
 function toClient(servers: readonly OpenServer[]): McpClient {
@@ -147,11 +103,13 @@ function toClient(servers: readonly OpenServer[]): McpClient {
     listTools: (options) => listAllTools(servers, options),
     callTool: ({ server, tool, arguments: args = {} }, options) =>
       session(server).request("tools/call", { name: tool, arguments: args }, options),
-    listResources: (server, options) => listAll(session(server), "resources", options),
+    listResources: (server, options) => listAll(session(server), LISTS.resources, options),
+    listResourceTemplates: (server, options) => listAll(session(server), LISTS.templates, options),
     readResource: (server, uri, options) => session(server).request("resources/read", { uri }, options),
-    listPrompts: (server, options) => listAll(session(server), "prompts", options),
+    listPrompts: (server, options) => listAll(session(server), LISTS.prompts, options),
     getPrompt: ({ server, name, arguments: args = {} }, options) =>
       session(server).request("prompts/get", { name, arguments: args }, options),
+    complete: ({ server, ...wish }, options) => session(server).request("completion/complete", { ...wish }, options),
     async [Symbol.asyncDispose]() {
       await Promise.all(servers.map(async ({ session: open }) => open?.[Symbol.asyncDispose]()));
     },
@@ -171,7 +129,7 @@ async function listAllTools(servers: readonly OpenServer[], options: RequestOpti
   const lists = await Promise.all(
     servers.map(async ({ name: server, session }) => {
       try {
-        const definitions = session ? await listAll(session, "tools", options) : [];
+        const definitions = session ? await listAll(session, LISTS.tools, options) : [];
         return definitions.flatMap((definition) =>
           typeof definition["name"] === "string" ? [{ server, tool: definition["name"], definition }] : [],
         );
@@ -187,13 +145,25 @@ async function listAllTools(servers: readonly OpenServer[], options: RequestOpti
   return { tools: tools.map((tool, index) => ({ ...tool, name: names[index] ?? tool.tool })), problems };
 }
 
+/** The methods of the lists, the ability that a server must have for each, and the field of the answer. */
+const LISTS = {
+  tools: { method: "tools/list", ability: "tools", field: "tools" },
+  resources: { method: "resources/list", ability: "resources", field: "resources" },
+  templates: { method: "resources/templates/list", ability: "resources", field: "resourceTemplates" },
+  prompts: { method: "prompts/list", ability: "prompts", field: "prompts" },
+} as const;
+
 /** All pages. What a server does not say that it has is an empty list, and what is no object is left out. */
-async function listAll(session: ServerSession, kind: "tools" | "resources" | "prompts", options?: RequestOptions): Promise<JsonObject[]> {
-  if (session.capabilities[kind] === undefined) return [];
+async function listAll(
+  session: ServerSession,
+  { method, ability, field }: (typeof LISTS)[keyof typeof LISTS],
+  options?: RequestOptions,
+): Promise<JsonObject[]> {
+  if (session.capabilities[ability] === undefined) return [];
   const found: JsonObject[] = [];
   const pages = allPages(async (cursor) => {
-    const answer = await session.request(`${kind}/list`, cursor === undefined ? {} : { cursor }, options);
-    const { [kind]: items, nextCursor } = answer;
+    const answer = await session.request(method, cursor === undefined ? {} : { cursor }, options);
+    const { [field]: items, nextCursor } = answer;
     return { items: Array.isArray(items) ? items : [], nextCursor: typeof nextCursor === "string" ? nextCursor : undefined };
   });
   for await (const item of pages) if (isRecord(item)) found.push(item);

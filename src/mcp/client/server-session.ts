@@ -1,13 +1,13 @@
-import type { Transport, VersionNegotiationOptions } from "@modelcontextprotocol/client";
-import { Client, SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
-import type { HttpTarget, ServerTarget } from "./config/resolve-server.ts";
+import type { ServerTarget } from "./config/resolve-server.ts";
+import type { Connected, ConnectOptions } from "./connect-server.ts";
+import { connectServer } from "./connect-server.ts";
+import type { JsonObject } from "./json-object.ts";
 import { toServerError } from "./to-server-error.ts";
-import { ProcessTransport } from "./transport/process-transport.ts";
-
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { ProgramTransport } from "./transport/program-transport.ts";
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
@@ -26,105 +26,54 @@ export interface ServerSession extends AsyncDisposable {
   readonly era: "legacy" | "modern";
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
+  /** Settles once the server has closed the connection, or this side has. */
+  readonly ended: Promise<void>;
+  /** True once the server has closed the connection, or has lost the session. */
+  hasEnded(): boolean;
+  /** True once the server has said that it does not know the session any more: the request had no effect. */
+  isLost(): boolean;
   /** Gives the answer as the server sent it. Rejects with an error that names the server. */
   request(method: string, params: JsonObject, options?: RequestOptions): Promise<JsonObject>;
 }
 
-export interface SessionOptions {
-  readonly version: string;
-  readonly startTimeoutMs: number;
-  readonly signal?: AbortSignal;
-}
-
-const CALL_TIMEOUT_MS = 60_000;
-/** A server of an older era may never answer what it does not know. */
-const PROBE_TIMEOUT_MS = 5000;
+export const CALL_TIMEOUT_MS = 60_000;
 const END_SESSION_MS = 1000;
 /** A typed schema would drop fields that it does not know. */
 const ANYTHING = z.looseObject({});
 
-type Connected = { readonly client: Client; readonly transport: Transport };
-
 /** Starts a program or reaches a URL, in the era that the server speaks. Rejects with an error that has the program's last lines. */
-export async function openSession(target: ServerTarget, options: SessionOptions): Promise<ServerSession> {
-  const connected = target.kind === "stdio" ? await connectProgram(target, options) : await connectHttp(target, options);
-  return toSession(target, connected);
+export async function openSession(target: ServerTarget, options: ConnectOptions): Promise<ServerSession> {
+  return toSession(target, await connectServer(target, options));
 }
 
-/** A program may end because it is asked what it does not know. It is then started again, and asked as older clients ask. */
-async function connectProgram(target: ServerTarget & { kind: "stdio" }, options: SessionOptions): Promise<Connected> {
-  const first = new ProcessTransport(target);
-  try {
-    return await connect(target.name, first, "auto", options);
-  } catch (cause) {
-    if (first.ending() === undefined || options.signal?.aborted) throw withLastLines(cause, first);
-    const second = new ProcessTransport(target);
-    return await connect(target.name, second, "legacy", options).catch((again: unknown) => {
-      throw withLastLines(again, second);
-    });
-  }
-}
-
-function withLastLines(cause: unknown, transport: ProcessTransport): unknown {
-  if (!(cause instanceof BelljarError)) return cause;
-  const parts = [transport.ending(), ...transport.lastLines()].filter((part) => part !== undefined);
-  return parts.length === 0 ? cause : new BelljarError(cause.code, [cause.message, ...parts].join("\n  "), { cause });
-}
-
-async function connectHttp(target: HttpTarget, options: SessionOptions): Promise<Connected> {
-  const requestInit = { headers: { ...target.headers } };
-  const open = (kind: "http" | "sse"): Promise<Connected> =>
-    kind === "http"
-      ? connect(target.name, new StreamableHTTPClientTransport(target.url, { requestInit }), "auto", options)
-      : connect(target.name, new SSEClientTransport(target.url, { requestInit }), "legacy", options);
-  if (target.kind !== "any") return open(target.kind);
-  try {
-    return await open("http");
-  } catch (cause) {
-    if (!knowsOnlySse(cause)) throw cause;
-    return await open("sse");
-  }
-}
-
-/** As the specification has clients find a server of 2024-11-05. */
-function knowsOnlySse(cause: unknown): boolean {
-  const reason = cause instanceof BelljarError ? cause.cause : undefined;
-  return reason instanceof SdkHttpError && [400, 404, 405].includes(reason.status);
-}
-
-async function connect(
-  name: string,
-  transport: Transport,
-  mode: NonNullable<VersionNegotiationOptions["mode"]>,
-  { version, startTimeoutMs, signal }: SessionOptions,
-): Promise<Connected> {
-  const isProgram = transport instanceof ProcessTransport;
-  const probe = isProgram ? { timeoutMs: Math.min(PROBE_TIMEOUT_MS, startTimeoutMs / 2) } : {};
-  const client = new Client({ name: "belljar", version }, { versionNegotiation: { mode, probe } });
-  try {
-    const connecting = client.connect(transport, { timeout: startTimeoutMs });
-    if ((await settleWithin(connecting, { timeoutMs: startTimeoutMs, ...(signal && { signal }) })) !== "late") return { client, transport };
-    connecting.catch(() => undefined);
-    if (signal?.aborted) throw new BelljarError("CANCELLED", `The start of "${name}" was cancelled`);
-    throw new BelljarError("SERVER_UNREACHABLE", `The server "${name}" did not answer within ${startTimeoutMs} ms`);
-  } catch (cause) {
-    await transport.close();
-    throw toServerError(name, "the start", cause);
-  }
+/** A server forgets its sessions when it starts anew. As the specification says, it answers with 404. */
+function isLostSession(transport: Connected["transport"], cause: unknown): boolean {
+  const hasSession = transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined;
+  return hasSession && cause instanceof SdkHttpError && cause.status === 404;
 }
 
 function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport }: Connected): ServerSession {
+  let hasEnded = false;
+  let isLost = false;
+  const ended = new Promise<void>((resolve) => {
+    client.onclose = () => resolve(void (hasEnded = true));
+  });
   return {
+    ended,
     era: client.getProtocolEra() === "modern" ? "modern" : "legacy",
     capabilities: { ...client.getServerCapabilities() },
     instructions: client.getInstructions(),
+    isLost: () => isLost,
+    hasEnded: () => hasEnded || isLost || (transport instanceof ProgramTransport && transport.ending() !== undefined),
     async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress } = {}) {
       try {
         const sent = { timeout: timeoutMs, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
         return await client.request({ method, params }, ANYTHING, sent);
       } catch (cause) {
         if (signal?.aborted) throw new BelljarError("CANCELLED", `${method} was cancelled`, { cause });
-        throw toServerError(name, method, cause);
+        isLost ||= isLostSession(transport, cause);
+        const error = toServerError(name, method, cause);
+        throw transport instanceof ProgramTransport && hasEnded ? transport.explain(error) : error;
       }
     },
     async [Symbol.asyncDispose]() {

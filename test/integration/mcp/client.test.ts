@@ -1,30 +1,21 @@
-import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, watch } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { describe, expect, it } from "vitest";
-import type { McpClient, McpClientOptions } from "../../../src/mcp/client/open-mcp-client.ts";
-import { openMcpClient } from "../../../src/mcp/client/open-mcp-client.ts";
+import { isRunning } from "../../support/is-running.ts";
+import { openServers as open, textOf } from "../../support/mcp-client.ts";
 
 const PEER = join(import.meta.dirname, "../../fixtures/mcp-peer.mjs");
-const ENV = { PATH: process.env["PATH"], HOME: "/home/ann", TOKEN: "t0ken", AWS_SECRET_ACCESS_KEY: "s3cret" };
-
 const peer = (mode: string): object => ({ command: process.execPath, args: [PEER, mode], env: { MODE: mode } });
 
-function open(servers: object, options: Partial<McpClientOptions> = {}): Promise<McpClient> {
-  return openMcpClient({ config: { mcpServers: servers }, env: ENV, workspaceFolder: "/", userHome: "/home/ann", ...options });
-}
-
-const textOf = (result: Readonly<Record<string, unknown>>): string => (result["content"] as { text: string }[])[0]?.text ?? "";
-
-/** The processes whose command line has this text. */
-function processesWith(text: string): readonly string[] {
-  return execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
-    .split("\n")
-    .filter((line) => line.includes(text));
+function makeFolder(): Disposable & { readonly file: string } {
+  const path = mkdtempSync(join(tmpdir(), "belljar-pids-"));
+  return { file: join(path, "pid"), [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
 }
 
 async function serveHttp(token: string) {
@@ -56,7 +47,9 @@ describe("a program", () => {
     ["noisy", "modern"],
   ])("that is %s is called in the %s era", async (mode, era) => {
     await using client = await open({ one: peer(mode) });
-    expect(client.servers).toEqual([{ name: "one", state: "ready", era, instructions: undefined }]);
+    expect(client.servers).toEqual([
+      { name: "one", state: "ready", era, instructions: undefined, capabilities: expect.anything() as unknown },
+    ]);
     expect(textOf(await client.callTool({ server: "one", tool: "echo", arguments: { text: "hello" } }))).toBe("hello");
     expect((await client.listResources("one")).map(({ uri }) => uri)).toEqual(["note://one"]);
     expect(await client.readResource("one", "note://one")).toMatchObject({ contents: [{ text: "a note" }] });
@@ -92,21 +85,28 @@ describe("a program", () => {
   });
 
   it("ends with its whole process group", async () => {
+    const pids: number[] = [];
     {
       await using client = await open({ one: peer("leaves-child") });
-      expect(client.servers[0]?.state).toBe("ready");
-      expect(processesWith("trap '' TERM; sleep 1000").length).toBeGreaterThan(0);
+      const { SELF, CHILD } = JSON.parse(textOf(await client.callTool({ server: "one", tool: "env" }))) as Record<string, string>;
+      pids.push(Number(SELF), Number(CHILD));
+      expect(pids.map(isRunning)).toEqual([true, true]);
     }
-    expect(processesWith("trap '' TERM; sleep 1000")).toEqual([]);
-    expect(processesWith("mcp-peer.mjs leaves-child")).toEqual([]);
+    expect(pids.map(isRunning)).toEqual([false, false]);
   });
 });
 
+/** A server that writes its pid into a file, and never answers. */
+function silentServer(file: string): object {
+  return { command: "sh", args: ["-c", 'echo $$ > "$1.new"; mv "$1.new" "$1"; exec cat > /dev/null', "sh", file] };
+}
+
 it("starts the good servers beside those that fail, each with its reason", async () => {
+  using folder = makeFolder();
   const servers = {
     good: peer("modern"),
     dies: peer("dies"),
-    silent: peer("silent"),
+    silent: silentServer(folder.file),
     missing: { command: "/no/such/program" },
     unset: { command: "a", args: ["${NOPE}"] },
     off: { command: "/no/such/program", disabled: true },
@@ -122,7 +122,19 @@ it("starts the good servers beside those that fail, each with its reason", async
     off: ["disabled", undefined, undefined],
   });
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["good__env", "good__echo", "good__hang"]);
-  expect(processesWith("mcp-peer.mjs silent")).toEqual([]);
+  expect(isRunning(Number(readFileSync(folder.file, "utf8")))).toBe(false);
+});
+
+it("ends the servers that started when the start is cancelled", async () => {
+  using folder = makeFolder();
+  const cancel = new AbortController();
+  const watcher = watch(dirname(folder.file), (_event, name) => {
+    if (name === "pid") cancel.abort();
+  });
+  const opening = open({ good: peer("modern"), silent: silentServer(folder.file) }, { signal: cancel.signal });
+  await expect(opening).rejects.toMatchObject({ code: "CANCELLED" });
+  watcher.close();
+  expect(isRunning(Number(readFileSync(folder.file, "utf8")))).toBe(false);
 });
 
 it("reaches a server over HTTP with its token, and says that one without is refused", async () => {

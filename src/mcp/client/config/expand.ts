@@ -60,6 +60,7 @@ function placeOf(name: string, { workspaceFolder, userHome }: ConfigScope): stri
 
 function inputOf(id: string, { inputs }: ConfigScope): string {
   const value = inputs.get(id);
-  if (value === undefined) throw new UnknownVariable(`the input "${id}" has no answer: the file must describe it under inputs`);
+  if (value === undefined)
+    throw new UnknownVariable(`the input "${id}" has no answer: the file must describe it under inputs, and a person must be asked`);
   return value;
 }

@@ -12,8 +12,10 @@ export type ServerTarget = StdioTarget | HttpTarget;
 export interface StdioTarget extends Pick<StdioConfig, "kind" | "name" | "startTimeoutMs" | "callTimeoutMs"> {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the server. */
+  /** The whole environment of the server on this machine. */
   readonly env: Readonly<Record<string, string>>;
+  /** What of it the entry itself names: all that a server in a sandbox gets. */
+  readonly ownEnv: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
 }
 
@@ -89,14 +91,16 @@ function resolveStdio(
   fields: Fields,
   scope: ConfigScope,
   envFile: string | undefined,
-): Pick<StdioTarget, "command" | "args" | "env" | "cwd"> {
+): Pick<StdioTarget, "command" | "args" | "env" | "ownEnv" | "cwd"> {
   const own = fields.table("env", config.env);
   const wrong = Object.keys(own).find((key) => /[=\0]/.test(key));
   if (wrong !== undefined) throw fields.error("env", "the name of a variable has no = and no NUL character");
+  const ownEnv = { ...inheritedFrom(scope.env, config.inherits), ...readEnvFile(envFile), ...own };
   return {
     command: fields.text("command", config.command),
     args: config.args.map((arg, index) => fields.text(`args.${index}`, arg)),
-    env: { ...inheritedFrom(scope.env, [...INHERITED, ...config.inherits]), ...readEnvFile(envFile), ...own },
+    env: { ...inheritedFrom(scope.env, INHERITED), ...ownEnv },
+    ownEnv,
     cwd: config.cwd === undefined ? undefined : resolve(scope.workspaceFolder, fields.text("cwd", config.cwd)),
   };
 }

@@ -1,45 +1,33 @@
 import { spawn } from "node:child_process";
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/client";
+import type { Writable } from "node:stream";
 import { settleWithin } from "../../../async/settle-within.ts";
 import { BelljarError } from "../../../errors.ts";
 import { errnoOf } from "../../../files/file-error.ts";
 import type { StdioTarget } from "../config/resolve-server.ts";
-import { LastLines } from "./last-lines.ts";
+import { ProgramTransport } from "./program-transport.ts";
 
 /** Time to end by itself after its stdin has ended, and again after SIGTERM. */
 const GRACE_MS = 2000;
 
 /**
- * MCP with a program on its standard streams. The program is the head of a process group of its own. `close` ends the whole group: first
- * by the end of stdin, then by SIGTERM, then by SIGKILL. Its stderr is always read; what it says on stdout that is no MCP is passed over.
- * The getters `stderr` and `pid` tell the SDK that this is stdio.
+ * MCP with a program of this machine. It is the head of a process group of its own. `close` ends the whole group: first by the end of stdin,
+ * then by SIGTERM, then by SIGKILL.
  */
-export class ProcessTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: JSONRPCMessage) => void;
-  readonly stderr = null;
+export class ProcessTransport extends ProgramTransport {
   readonly #target: StdioTarget;
-  readonly #input = new ReadBuffer();
-  readonly #said = new LastLines();
   #child: ChildProcessWithoutNullStreams | undefined;
   #closed: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
   constructor(target: StdioTarget) {
+    super(target.name);
     this.#target = target;
   }
 
   get pid(): number | null {
     return this.#child?.pid ?? null;
-  }
-
-  /** The last lines of the program's stderr. */
-  lastLines(): readonly string[] {
-    return this.#said.lines();
   }
 
   /** How the program ended, if it did. */
@@ -53,8 +41,8 @@ export class ProcessTransport implements Transport {
     const { command, args, env, cwd } = this.#target;
     const child = spawn(command, args, { env, cwd, stdio: "pipe", detached: true, windowsHide: true });
     this.#child = child;
-    child.stderr.on("data", (chunk: Buffer) => this.#said.add(chunk));
-    child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+    child.stderr.on("data", this.heardError);
+    child.stdout.on("data", this.heard);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", (error) => this.onerror?.(error));
     child.on("close", () => this.onclose?.());
     this.#closed = once(child, "close").catch(() => undefined);
@@ -67,12 +55,6 @@ export class ProcessTransport implements Transport {
     child.once("exit", () => void process.off("exit", this.#kill));
     // What the program started may hold its streams open for ever.
     child.once("exit", () => void this.close());
-  }
-
-  async send(message: JSONRPCMessage): Promise<void> {
-    const stdin = this.#child?.stdin;
-    if (!stdin?.writable) throw new BelljarError("SERVER_UNREACHABLE", `The server "${this.#target.name}" has ended`);
-    if (!stdin.write(serializeMessage(message))) await Promise.race([once(stdin, "drain"), once(stdin, "close")]);
   }
 
   /** Resolves when no process of the group is left. */
@@ -94,36 +76,15 @@ export class ProcessTransport implements Transport {
     await exited;
     await wait(this.#closed);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
-    this.#input.clear();
+    this.forget();
   }
 
   readonly #kill = (): void => {
     if (this.#child?.pid !== undefined) signalGroup(this.#child.pid, "SIGKILL");
   };
 
-  #read(chunk: Buffer): void {
-    try {
-      this.#input.append(chunk);
-    } catch (cause) {
-      // A message above the SDK's bound: what follows could not be told from its rest.
-      this.onerror?.(new BelljarError("RESULT_TOO_LARGE", `The server "${this.#target.name}" sent a message that is too large`, { cause }));
-      void this.close();
-      return;
-    }
-    let isMore = true;
-    while (isMore) isMore = this.#readMessage();
-  }
-
-  /** False once there is no whole message left. A line of JSON that is no MCP is passed over, as lines of a log are. */
-  #readMessage(): boolean {
-    try {
-      const message = this.#input.readMessage();
-      if (message === null) return false;
-      this.onmessage?.(message);
-    } catch (cause) {
-      this.onerror?.(cause instanceof Error ? cause : new Error(String(cause)));
-    }
-    return true;
+  protected stdin(): Writable | undefined {
+    return this.#child?.stdin;
   }
 }
 

@@ -1,0 +1,48 @@
+import type { JsonObject } from "../../mcp/client/json-object.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet } from "../command.ts";
+import { openClient } from "../mcp-client/open-client.ts";
+import { firstText, renderContents } from "../mcp-client/render-content.ts";
+import { printJson, printLine, printTable } from "../print.ts";
+import { isFields } from "../schema-form.ts";
+import { didYouMean } from "../suggest.ts";
+import { usage } from "../usage.ts";
+import { parsePairs } from "../values.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const [server = "", name, ...words] = call.positionals;
+  const args = parsePairs("KEY", words);
+  const { stdout, stderr } = context;
+  await using open = await openClient(call, context, server);
+  const { client, request } = open;
+  const prompts = await client.listPrompts(server, request);
+  const isJson = isSet(call, "json");
+  if (name === undefined) {
+    if (isJson) printJson(stdout, { prompts });
+    else if (prompts.length === 0) printLine(stderr, `The server "${server}" has no prompts.`);
+    else printTable(stdout, prompts.map(toRow), ["PROMPT", "ARGUMENTS", "ABOUT"]);
+    return 0;
+  }
+  checkName(prompts, server, name);
+  const result = await client.getPrompt({ server, name, arguments: args }, request);
+  if (isJson) printJson(stdout, result);
+  else printLine(stdout, renderMessages(result["messages"]));
+  return 0;
+}
+
+function toRow(prompt: JsonObject): readonly string[] {
+  const args = Array.isArray(prompt["arguments"]) ? prompt["arguments"].filter(isFields) : [];
+  const names = args.map(({ name, required }) => (required === true ? firstText(name) : `[${firstText(name)}]`));
+  return [firstText(prompt["name"]), names.join(" ") || "-", firstText(prompt["description"]).split("\n")[0] ?? ""];
+}
+
+function checkName(prompts: readonly JsonObject[], server: string, name: string): void {
+  const names = prompts.map((prompt) => firstText(prompt["name"]));
+  if (names.includes(name)) return;
+  throw usage(`The server "${server}" has no prompt "${name}"${didYouMean(name, names)}`, `belljar client prompt ${server}`);
+}
+
+function renderMessages(messages: unknown): string {
+  const all = Array.isArray(messages) ? messages.filter(isFields) : [];
+  return all.map(({ role, content }) => `${firstText(role)}: ${renderContents(content)}`).join("\n");
+}

@@ -1,0 +1,42 @@
+import { statSync } from "node:fs";
+import { homedir } from "node:os";
+import { openOnce } from "../../async/open-once.ts";
+import { openJsonSchemas } from "../../catalog/json-schemas.ts";
+import type { Config } from "../../config/config.ts";
+import { BelljarError } from "../../errors.ts";
+import { readSettingsText } from "../../files/read-settings-text.ts";
+import { Hub } from "../../mcp/proxy/hub.ts";
+import { readHubFile } from "../../mcp/proxy/hub-file.ts";
+import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
+import { readPackage } from "./package-root.ts";
+
+export interface HubOptions {
+  /** The file that the command line names. */
+  readonly file: string;
+  readonly config: Config;
+  readonly sandboxes: Pick<LocalSandboxes, "create">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly report: (problem: string) => void;
+}
+
+/** Begins to start the servers of a configuration. Rejects with `CONFIG_INVALID` for one that cannot be read. Disposing it ends them. */
+export async function openHub({ file, config, sandboxes, env, report }: HubOptions): Promise<Hub> {
+  const text = await readSettingsText(file);
+  if (text === undefined) throw new BelljarError("CONFIG_INVALID", `There is no file ${file}: name one with mcpServers in it`);
+  const scope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), isOnHost };
+  const schemas = openOnce(() => openJsonSchemas());
+  const { prefix, idleMs, listMax } = config.mcp;
+  return new Hub(await readHubFile(text, file, scope), {
+    sandboxes,
+    version: readPackage().version,
+    schemas,
+    prefix,
+    idleMs,
+    listMax,
+    report,
+  });
+}
+
+function isOnHost(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
+import { Turns } from "../../async/turns.ts";
+import { BelljarError } from "../../errors.ts";
+import { printable } from "../../files/printable.ts";
+import type { ConfigInput } from "../../mcp/client/config/server-config.ts";
+import type { JsonObject } from "../../mcp/client/json-object.ts";
+import type { McpClientOptions, McpQuestion } from "../../mcp/client/mcp-client.ts";
+import type { CommandContext } from "../command.ts";
+import { printLine, printProblems } from "../print.ts";
+import { readHidden } from "../read-hidden.ts";
+import { askForm } from "./ask-form.ts";
+import { firstText } from "./render-content.ts";
+
+const VALUE_MAX_BYTES = 65_536;
+const SHOWN_MAX = 4000;
+
+/** Asks for a line in the terminal. Undefined once its input has ended. */
+export type AskLine = (prompt: string) => Promise<string | undefined>;
+
+/**
+ * Answers of the person at the terminal, one question after the other. Without a terminal nobody is asked: an input has no answer, which
+ * makes its server fail, and a question of a server is told on stderr and cancelled.
+ */
+export function openAsking(context: CommandContext): Pick<McpClientOptions, "ask" | "onElicit"> {
+  const hasPerson = context.stdin.isTTY === true && context.stderr.isTTY === true;
+  const turns = new Turns();
+  if (!hasPerson) return { onElicit: async (question) => refuse(context, question) };
+  return {
+    ask: async (input) => turns.run(() => askInput(context, input)),
+    onElicit: async (question) => turns.run(() => withLines(context, question.signal, (ask) => answer(context, question, ask))),
+  };
+}
+
+function refuse({ stderr }: CommandContext, { server, params }: McpQuestion): JsonObject {
+  printProblems(stderr, [`The server "${server}" asks, and there is no terminal to answer in: ${shownOf(params)}`]);
+  return { action: "cancel" };
+}
+
+async function answer({ stderr }: CommandContext, { server, params }: McpQuestion, ask: AskLine): Promise<JsonObject> {
+  printLine(stderr, `The server "${server}" asks: ${shownOf(params)}`);
+  const isUrl = params["mode"] === "url";
+  if (isUrl) printLine(stderr, `It wants you to open this address: ${firstText(params["url"]).slice(0, SHOWN_MAX)}`);
+  const reply = await askYesNo(ask, isUrl ? "Done?" : "Answer?");
+  if (reply !== "y") return { action: reply === "n" ? "decline" : "cancel" };
+  if (isUrl) return { action: "accept" };
+  const content = await askForm(params["requestedSchema"], { ask, say: (text) => printLine(stderr, text) });
+  return content ? { action: "accept", content } : { action: "cancel" };
+}
+
+async function askYesNo(ask: AskLine, question: string): Promise<"y" | "n" | undefined> {
+  for (;;) {
+    const line = (await ask(`${question} [y,n] `))?.trim().toLowerCase();
+    if (line === undefined || line === "y" || line === "n") return line;
+  }
+}
+
+function shownOf({ message }: JsonObject): string {
+  return firstText(message).slice(0, SHOWN_MAX);
+}
+
+async function askInput(context: CommandContext, { id, description, isSecret, options, fallback }: ConfigInput): Promise<string> {
+  const about = description === "" ? id : description;
+  // The prompt comes once the terminal shows nothing of what is typed.
+  if (isSecret) return readHidden(context, printable(`${about} (not shown): `), VALUE_MAX_BYTES);
+  return withLines(context, undefined, async (ask) => {
+    if (options) printLine(context.stderr, `${about}: one of ${options.join(", ")}`);
+    for (;;) {
+      const line = await ask(`${options ? id : about}${fallback === undefined ? "" : ` (${fallback})`}: `);
+      if (line === undefined) throw new BelljarError("CANCELLED", `Nothing was given for "${id}"`);
+      const value = line === "" ? (fallback ?? "") : line;
+      if (!options || options.includes(value)) return value;
+    }
+  });
+}
+
+async function withLines<Value>(
+  { stdin, stderr, signal }: CommandContext,
+  other: AbortSignal | undefined,
+  work: (ask: AskLine) => Promise<Value>,
+): Promise<Value> {
+  const lines = createInterface({ input: stdin, terminal: false });
+  const closed = once(lines, "close").then(() => undefined);
+  const until = other ? AbortSignal.any([signal, other]) : signal;
+  try {
+    return await work(async (prompt) => {
+      stderr.write(printable(prompt));
+      const line = await Promise.race([lines.question("", { signal: until }), closed]);
+      if (line === undefined) stderr.write("\n");
+      return line;
+    });
+  } finally {
+    lines.close();
+  }
+}

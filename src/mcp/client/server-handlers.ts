@@ -1,0 +1,42 @@
+import type { ClientOptions } from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/client";
+import type { JsonObject } from "./json-object.ts";
+
+export type ListName = "tools" | "resources" | "prompts";
+export type WireDirection = "sent" | "received";
+
+/** What a program does with what one server asks and tells. */
+export interface ServerHandlers {
+  readonly elicit?: (params: JsonObject, signal: AbortSignal | undefined) => Promise<JsonObject>;
+  readonly sample?: (params: JsonObject, signal: AbortSignal | undefined) => Promise<JsonObject>;
+  readonly listChanged?: (list: ListName) => void;
+  readonly message?: (direction: WireDirection, message: unknown) => void;
+}
+
+/** A client that names as its abilities those that have a handler. */
+export function createClient(version: string, versionNegotiation: ClientOptions["versionNegotiation"], handlers: ServerHandlers): Client {
+  const { elicit, sample, listChanged } = handlers;
+  const client = new Client(
+    { name: "belljar", version },
+    {
+      ...(versionNegotiation && { versionNegotiation }),
+      capabilities: { ...(elicit && { elicitation: { form: {}, url: {} } }), ...(sample && { sampling: {} }) },
+      ...(listChanged && { listChanged: toldOf(listChanged) }),
+    },
+  );
+  type Answer<Result> = (request: { readonly params: object }, context: { readonly mcpReq?: { readonly signal?: AbortSignal } }) => Result;
+  const answered =
+    (handler: NonNullable<typeof elicit>): Answer<Promise<never>> =>
+    async ({ params }, context) =>
+      // The SDK checks the answer against its schema before it is sent.
+      (await handler({ ...params }, context.mcpReq?.signal)) as never;
+  if (elicit) client.setRequestHandler("elicitation/create", answered(elicit));
+  if (sample) client.setRequestHandler("sampling/createMessage", answered(sample));
+  return client;
+}
+
+/** Lists are read by whoever wants them: the SDK's own reading would fail for a whole list with one malformed tool. */
+function toldOf(listChanged: (list: ListName) => void): NonNullable<ClientOptions["listChanged"]> {
+  const tell = (list: ListName) => ({ autoRefresh: false, debounceMs: 0, onChanged: () => listChanged(list) });
+  return { tools: tell("tools"), resources: tell("resources"), prompts: tell("prompts") };
+}

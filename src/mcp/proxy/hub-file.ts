@@ -1,0 +1,52 @@
+import { BelljarError } from "../../errors.ts";
+import type { ConfigScope } from "../client/config/expand.ts";
+import { parseSettings } from "../client/config/parse-settings.ts";
+import { readConfigText } from "../client/config/read-config.ts";
+import { resolveTarget } from "../client/config/resolve-target.ts";
+import type { ConfiguredServer } from "../client/config/server-config.ts";
+import type { HubFile, HubServer, UnusableServer } from "./hub-server.ts";
+import { readHubSettings } from "./hub-settings.ts";
+import { assertShown } from "./assert-shown.ts";
+
+export interface HubScope extends ConfigScope {
+  /** Whether this machine has something at that path. */
+  readonly isOnHost: (path: string) => boolean;
+}
+
+/** The tables of `mcpServers` in the files of hosts; the hub's own fields stand beside theirs. */
+const TABLES = ["mcpServers", "servers", "mcp_servers"];
+
+/**
+ * Reads a configuration that a person named. A server that is disabled is left out. An entry that cannot be used spoils no other. Throws
+ * `CONFIG_INVALID` for a file that cannot be read.
+ */
+export async function readHubFile(text: string, file: string, scope: HubScope): Promise<HubFile> {
+  const { value } = parseSettings(text, file, file.endsWith(".toml") ? "toml" : "jsonc");
+  const tables = TABLES.map((key) => value[key] as Readonly<Record<string, unknown>> | undefined);
+  const entryOf = (name: string): unknown => tables.find((table) => table !== undefined && Object.hasOwn(table, name))?.[name];
+  const servers: HubServer[] = [];
+  const unusable: UnusableServer[] = [];
+  for (const server of readConfigText(text, file).servers) {
+    try {
+      const found = await toHubServer(server, entryOf(server.name), { file, scope });
+      if (found) servers.push(found);
+    } catch (problem) {
+      if (!(problem instanceof BelljarError)) throw problem;
+      unusable.push({ name: server.name, problem });
+    }
+  }
+  return { servers, unusable };
+}
+
+async function toHubServer(
+  { name, config, problem }: ConfiguredServer,
+  entry: unknown,
+  { file, scope }: { readonly file: string; readonly scope: HubScope },
+): Promise<HubServer | undefined> {
+  if (problem) throw problem;
+  if (config.isDisabled) return undefined;
+  const settings = readHubSettings(entry, { file, name });
+  const server = { name, target: await resolveTarget(config, file, scope), settings };
+  assertShown(server, scope.isOnHost);
+  return server;
+}

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { readHubSettings } from "./hub-settings.ts";
+
+const place = { file: "mcp.json", name: "one" };
+
+it("gives a server that says nothing a sandbox without network and folders", () => {
+  const settings = readHubSettings({ command: "node", autoApprove: ["x"], alwaysAllow: 5, disabledTools: {} }, place);
+  expect(settings).toEqual({ isolation: "sandbox", network: "none", rename: {}, mount: undefined, select: undefined, template: undefined });
+});
+
+it("reads what an entry says to the hub", () => {
+  const given = {
+    network: { allow: ["npm"] },
+    limits: { pids: 9 },
+    mounts: [{ host: "/data", mode: "rw" }],
+    select: ["a"],
+    rename: { a: "b" },
+  };
+  expect(readHubSettings({ ...given, isolation: "none", template: "node" }, place)).toEqual({
+    isolation: "none",
+    network: { allow: ["npm"] },
+    limits: { pids: 9 },
+    mount: { host: "/data", mode: "rw" },
+    select: new Set(["a"]),
+    rename: { a: "b" },
+    template: "node",
+  });
+});
+
+it.each([
+  [{ isolation: "host" }, /isolation/],
+  [{ network: "npm" }, /network: must be "none", "all" or/],
+  [{ mounts: [{ host: "data" }] }, /mounts\.0\.host: must be an absolute path/],
+  [{ mounts: [{ host: "/data", path: "/data" }] }, /mounts\.0\.path: must be \/workspace/],
+  [{ mounts: [{ host: "/a" }, { host: "/b" }] }, /mounts: .*one folder/],
+  [{ mounts: [{ host: "/a", mode: "r" }] }, /mounts\.0\.mode/],
+  [{ limits: { memory: 1 } }, /limits/],
+  [{ select: "a" }, /select/],
+  [{ rename: { a: "" } }, /rename\.a/],
+])("refuses %j, with the file, the server and the field", (entry, message) => {
+  expect(() => readHubSettings(entry, place)).toThrow(
+    expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringMatching(message) }),
+  );
+  expect(() => readHubSettings(entry, place)).toThrow(/^mcp\.json: server "one"/);
+});

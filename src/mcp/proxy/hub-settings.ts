@@ -1,0 +1,71 @@
+import * as z from "zod";
+import type { BelljarError } from "../../errors.ts";
+import { networkPolicySchema } from "../../sandbox/network-schema.ts";
+import type { CreateOptions } from "../../sandbox/sandbox.ts";
+import { createOptionsSchema } from "../../sandbox/wire/create-schema.ts";
+import { entryError } from "../client/config/read-entry.ts";
+
+/** What an entry says to the hub, beside what it says to every host. */
+export interface HubSettings {
+  /** `none`: it runs on the host, as hosts run it. */
+  readonly isolation: "sandbox" | "none";
+  readonly network: NonNullable<CreateOptions["network"]>;
+  readonly limits?: CreateOptions["limits"];
+  readonly template?: string | undefined;
+  /** The folder of the host that it sees. */
+  readonly mount?: { readonly host: string; readonly mode: "copy" | "ro" | "rw" } | undefined;
+  /** The upstream's names of the tools that callers get. Absent: all. */
+  readonly select?: ReadonlySet<string> | undefined;
+  /** What callers see in the place of an upstream's name. */
+  readonly rename: Readonly<Record<string, string>>;
+}
+
+/** Where the one folder is inside. */
+export const MOUNT_PATH = "/workspace";
+
+const NETWORK = 'must be "none", "all" or {"allow": ["HOST", ...]}';
+const NAMES_MAX = 10_000;
+const toolName = z.string().min(1).max(1_000);
+const mount = z.strictObject({
+  host: z.string().min(1).max(4_096).startsWith("/", "must be an absolute path of this machine"),
+  path: z.literal(MOUNT_PATH, { error: `must be ${MOUNT_PATH}, where a sandbox has its one folder of the host` }).default(MOUNT_PATH),
+  mode: z.enum(["copy", "ro", "rw"]).default("ro"),
+});
+
+/** Other keys are the hosts', and read elsewhere. */
+const settingsSchema = z.looseObject({
+  isolation: z.enum(["sandbox", "none"]).default("sandbox"),
+  network: networkPolicySchema.default("none"),
+  limits: createOptionsSchema.shape.limits,
+  template: createOptionsSchema.shape.template,
+  mounts: z.array(mount).max(1, "a sandbox has one folder of the host").default([]),
+  select: z.array(toolName).max(NAMES_MAX).optional(),
+  rename: z
+    .record(toolName, toolName)
+    .refine((names) => Object.keys(names).length <= NAMES_MAX, `at most ${NAMES_MAX} names`)
+    .default({}),
+});
+
+/** Throws `CONFIG_INVALID`, with the file, the server and the field. */
+export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
+  const { data, error } = settingsSchema.safeParse(entry);
+  if (!data) throw settingsError(error, place);
+  const { isolation, network, limits, template, mounts, select, rename } = data;
+  const [only] = mounts;
+  return {
+    isolation,
+    network,
+    ...(limits && { limits }),
+    template,
+    mount: only && { host: only.host, mode: only.mode },
+    select: select && new Set(select),
+    rename,
+  };
+}
+
+function settingsError(error: z.ZodError | undefined, place: { readonly file: string; readonly name: string }): BelljarError {
+  const [issue] = error?.issues ?? [];
+  const field = issue?.path.map(String).join(".") ?? "";
+  const message = issue?.code === "invalid_union" && field === "network" ? NETWORK : issue?.message;
+  return entryError(place, field, message ?? "cannot be read");
+}

@@ -1,0 +1,72 @@
+import type { Caller, ChangeListener } from "../../catalog/caller.ts";
+import type { ToolSource } from "../../catalog/tool-source.ts";
+import type { Tool } from "../../catalog/tool.ts";
+import { listFirst } from "../../catalog/unlisted.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { HubFile } from "./hub-server.ts";
+import { Upstream, type UpstreamParts, type UpstreamState } from "./upstream.ts";
+
+export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged"> {
+  /** How many tools a list shows; the others are found by a search. */
+  readonly listMax: number;
+}
+
+/**
+ * Other servers' tools, for the catalog. They are the local user's, who named the file with the servers: no other caller sees them. Disposing
+ * it ends the servers.
+ */
+export class Hub implements ToolSource, AsyncDisposable {
+  readonly #upstreams: ReadonlyMap<string, Upstream>;
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #watchers = new Set<() => void>();
+  readonly #listMax: number;
+  #tools: ReadonlyMap<string, Tool> = new Map();
+
+  /** Begins to start the servers, and waits for none. */
+  constructor({ servers, unusable }: HubFile, parts: HubParts) {
+    this.#listMax = parts.listMax;
+    for (const { problem } of unusable) parts.report(problem.message);
+    const changed = (): void => this.#collect();
+    const stateChanged = (): void => this.#watchers.forEach((watcher) => watcher());
+    this.#upstreams = new Map(servers.map((server) => [server.name, new Upstream(server, { ...parts, changed, stateChanged })]));
+  }
+
+  list({ principal }: Pick<Caller, "principal">): readonly Tool[] {
+    return principal.id === LOCAL.id ? listFirst(this.#tools.values(), this.#listMax) : [];
+  }
+
+  find({ principal }: Caller, name: string): Tool | undefined {
+    return principal.id === LOCAL.id ? this.#tools.get(name) : undefined;
+  }
+
+  onChange(listener: ChangeListener): () => void {
+    const entry: ChangeListener = (ownerId) => listener(ownerId);
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
+  }
+
+  /** By the server's name. */
+  states(): ReadonlyMap<string, UpstreamState> {
+    return new Map([...this.#upstreams].map(([name, upstream]) => [name, upstream.state]));
+  }
+
+  /** Calls back after a server's state has changed, until the returned function is called. */
+  onState(watcher: () => void): () => void {
+    const entry = (): void => watcher();
+    this.#watchers.add(entry);
+    return () => this.#watchers.delete(entry);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#upstreams.values()].map((upstream) => upstream[Symbol.asyncDispose]()));
+  }
+
+  /** Of two tools of one name the first server's stays. */
+  #collect(): void {
+    const tools = new Map<string, Tool>();
+    for (const upstream of this.#upstreams.values())
+      for (const tool of upstream.tools) if (!tools.has(tool.name)) tools.set(tool.name, tool);
+    this.#tools = tools;
+    for (const listener of this.#listeners) listener(LOCAL.id);
+  }
+}

@@ -1,0 +1,124 @@
+import { settleWithin } from "../../async/settle-within.ts";
+
+/** One run of something that serves calls. */
+export interface Instance extends AsyncDisposable {
+  /** Settles once it serves no more. */
+  readonly ended: Promise<unknown>;
+}
+
+export interface InstancesOptions<One extends Instance> {
+  readonly open: (signal: AbortSignal) => Promise<One>;
+  /** One that serves nobody for so long ends. */
+  readonly idleMs: number;
+  /** Beyond it the one that was used least recently ends, if it serves nobody. */
+  readonly most: number;
+  /** Called after the number of instances has changed. */
+  readonly changed: () => void;
+}
+
+interface Held<One> {
+  key: string;
+  readonly opening: Promise<One>;
+  readonly giveUp: AbortController;
+  users: number;
+  idle?: NodeJS.Timeout;
+}
+
+/** Instances, one for each key, which start when they are needed. Disposing it ends them. */
+export class Instances<One extends Instance> implements AsyncDisposable {
+  readonly #options: InstancesOptions<One>;
+  /** Least recently used first. */
+  readonly #held = new Map<string, Held<One>>();
+  readonly #ending = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: InstancesOptions<One>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** The instance of `key` that serves nobody is that of `next` from now on, unless there is none, or `next` has one. */
+  handOver(key: string, next: string): void {
+    const held = this.#held.get(key);
+    if (!held || held.users > 0 || this.#held.has(next)) return;
+    this.#held.delete(key);
+    this.#held.set(next, held);
+    held.key = next;
+  }
+
+  /** Rejects as the start and the work do. The start goes on for others if the signal aborts. */
+  async use<T>(key: string, signal: AbortSignal, work: (instance: One) => Promise<T>): Promise<T> {
+    const held = this.#hold(key);
+    try {
+      const instance = await this.#opened(held, signal);
+      return await work(instance);
+    } finally {
+      this.#leave(held);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    for (const key of this.#held.keys()) this.#end(key);
+    await Promise.all(this.#ending);
+  }
+
+  async #opened({ opening }: Held<One>, signal: AbortSignal): Promise<One> {
+    const settled = await settleWithin(opening, { timeoutMs: LONGEST_MS, signal });
+    if (settled === "late") signal.throwIfAborted();
+    return opening;
+  }
+
+  #hold(key: string): Held<One> {
+    if (this.#isClosed) throw new DOMException("The servers are being closed", "AbortError");
+    const held = this.#held.get(key) ?? this.#open(key);
+    // The last place is that of the latest.
+    this.#held.delete(key);
+    this.#held.set(key, held);
+    clearTimeout(held.idle);
+    held.users += 1;
+    if (held.users === 1) this.#options.changed();
+    this.#makeRoom();
+    return held;
+  }
+
+  #open(key: string): Held<One> {
+    const giveUp = new AbortController();
+    const held: Held<One> = { key, opening: this.#options.open(giveUp.signal), giveUp, users: 0 };
+    const forget = (): void => void (this.#held.get(held.key) === held && this.#end(held.key));
+    held.opening.then(({ ended }) => ended.then(forget, forget), forget);
+    return held;
+  }
+
+  #leave(held: Held<One>): void {
+    held.users -= 1;
+    if (held.users > 0 || this.#held.get(held.key) !== held) return;
+    held.idle = setTimeout(() => this.#end(held.key), this.#options.idleMs).unref();
+  }
+
+  #makeRoom(): void {
+    if (this.#held.size <= this.#options.most) return;
+    for (const [key, { users }] of this.#held) if (users === 0) return this.#end(key);
+  }
+
+  #end(key: string): void {
+    const held = this.#held.get(key);
+    if (!held) return;
+    this.#held.delete(key);
+    clearTimeout(held.idle);
+    this.#options.changed();
+    held.giveUp.abort();
+    const ending = held.opening
+      .then((instance) => instance[Symbol.asyncDispose]())
+      // A start that failed has ended by itself, and what cannot be ended ends with this process.
+      .catch(() => undefined)
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+}
+
+/** The start has a limit of its own. */
+const LONGEST_MS = 3_600_000;

@@ -1,0 +1,93 @@
+import * as z from "zod";
+import type { JsonSchemas } from "../../catalog/json-schemas.ts";
+import { textResult } from "../../catalog/tool-result.ts";
+import type { Tool, ToolContent, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import { isRecord } from "../client/config/is-record.ts";
+import type { JsonObject } from "../client/json-object.ts";
+
+/** The toolset of other servers' tools, for scopes of tokens. */
+export const PROXIED_TOOLSET = "mcp";
+
+const DESCRIPTION_MAX = 2_047;
+const TITLE_MAX = 200;
+
+const hints = z.looseObject({
+  title: z.string().optional().catch(undefined),
+  readOnlyHint: z.boolean().optional().catch(undefined),
+  destructiveHint: z.boolean().optional().catch(undefined),
+  idempotentHint: z.boolean().optional().catch(undefined),
+  openWorldHint: z.boolean().optional().catch(undefined),
+});
+
+/** What a server says of one of its tools; `name` is what it calls it. */
+export const definitionSchema = z.looseObject({
+  name: z.string().min(1).max(1_000),
+  title: z.string().optional().catch(undefined),
+  description: z.string().optional().catch(undefined),
+  inputSchema: z.record(z.string(), z.unknown()),
+  outputSchema: z.record(z.string(), z.unknown()).optional().catch(undefined),
+  annotations: hints.optional().catch(undefined),
+});
+
+export type Definition = z.output<typeof definitionSchema>;
+
+export interface ProxiedToolOptions {
+  /** What callers call it. */
+  readonly name: string;
+  readonly server: string;
+  readonly definition: Definition;
+  readonly schemas: JsonSchemas;
+  /** Asks the server, and gives its answer as it came. */
+  readonly call: (context: ToolContext, args: JsonObject) => Promise<JsonObject>;
+}
+
+/** A tool of another server, for the catalog. Throws `ARGUMENTS_INVALID` for a schema that cannot be used. */
+export function proxiedTool({ name, server, definition, schemas, call }: ProxiedToolOptions): Tool {
+  const { title, description, inputSchema, outputSchema, annotations } = definition;
+  const shown = (title ?? annotations?.title ?? definition.name).slice(0, TITLE_MAX);
+  const isReadOnly = annotations?.readOnlyHint === true;
+  return {
+    name,
+    title: shown,
+    description: (description ?? shown).slice(0, DESCRIPTION_MAX),
+    toolset: PROXIED_TOOLSET,
+    origin: "proxied",
+    annotations: {
+      readOnlyHint: isReadOnly,
+      // A server that does not say that a tool destroys nothing has said nothing.
+      destructiveHint: !isReadOnly && annotations?.destructiveHint !== false,
+      idempotentHint: annotations?.idempotentHint ?? false,
+      openWorldHint: annotations?.openWorldHint ?? true,
+    },
+    input: schemas.read(inputSchema, `mcp ${server}`),
+    ...(outputSchema && { output: schemas.read(outputSchema, `mcp ${server}`) }),
+    run: async (context, args) => toResult(server, await call(context, args as JsonObject)),
+  };
+}
+
+const resource = z.looseObject({ uri: z.string(), mimeType: z.string().optional() });
+const block = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("text"), text: z.string() }),
+  z.looseObject({ type: z.literal("image"), data: z.string(), mimeType: z.string() }),
+  z.looseObject({ type: z.literal("audio"), data: z.string(), mimeType: z.string() }),
+  z.looseObject({ type: z.literal("resource_link"), uri: z.string(), name: z.string() }),
+  z.looseObject({
+    type: z.literal("resource"),
+    resource: z.union([resource.extend({ text: z.string() }), resource.extend({ blob: z.string() })]),
+  }),
+]);
+
+/** The answer of a server in its faces. Fields that are not known pass; a block that is none of the protocol's is told of. */
+export function toResult(server: string, { content, structuredContent, isError }: JsonObject): ToolResult {
+  const blocks = (Array.isArray(content) ? content : []).map((given): ToolContent => {
+    const { data } = block.safeParse(given);
+    return (data as ToolContent | undefined) ?? { type: "text", text: `[A part of the answer of ${server} is none that MCP knows]` };
+  });
+  const texts = blocks.flatMap((one) => (one.type === "text" ? [one.text] : []));
+  const value = isRecord(structuredContent) ? structuredContent : texts.length === blocks.length ? texts.join("\n") : blocks;
+  return {
+    ...textResult(value, blocks),
+    ...(isRecord(structuredContent) && { structured: structuredContent }),
+    ...(isError === true && { isError: true }),
+  };
+}

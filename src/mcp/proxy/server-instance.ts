@@ -1,0 +1,92 @@
+import type { JsonSchemas } from "../../catalog/json-schemas.ts";
+import type { ToolContext } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
+import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { StdioTarget } from "../client/config/resolve-server.ts";
+import type { ServerHandlers } from "../client/server-handlers.ts";
+import { openSession, type ServerSession } from "../client/server-session.ts";
+import { askCaller } from "./ask-caller.ts";
+import type { HubServer } from "./hub-server.ts";
+import type { Instance } from "./instances.ts";
+import { SandboxTransport } from "./sandbox-transport.ts";
+
+/** It ends with this process, or when nobody uses it. */
+const LIFETIME_MS = 24 * 3_600_000;
+const START_TIMEOUT_MS = 60_000;
+
+export interface ServerInstance extends Instance {
+  readonly session: ServerSession;
+  /** The calls that it answers now. */
+  readonly calls: Set<ToolContext>;
+}
+
+export interface InstanceParts {
+  readonly sandboxes: Pick<Sandboxes, "create">;
+  readonly version: string;
+  readonly schemas: () => Promise<JsonSchemas>;
+}
+
+export interface InstanceStart {
+  readonly principal: Principal;
+  readonly signal: AbortSignal;
+  /** Called when the server says so. */
+  readonly listChanged: NonNullable<ServerHandlers["listChanged"]>;
+}
+
+/** Starts a server, in a sandbox of the principal's unless its entry says otherwise, or reaches it. Rejects with an error that names it. */
+export async function openInstance(
+  { sandboxes, version, schemas }: InstanceParts,
+  { name, target, settings }: HubServer,
+  { principal, listChanged, signal }: InstanceStart,
+): Promise<ServerInstance> {
+  const calls = new Set<ToolContext>();
+  const elicit: ServerHandlers["elicit"] = async (params) => askCaller({ server: name, calls, schemas: await schemas() }, params);
+  const handlers = { elicit, listChanged };
+  const options = { version, startTimeoutMs: target.startTimeoutMs ?? START_TIMEOUT_MS, signal, handlers };
+  if (target.kind !== "stdio" || settings.isolation === "none") {
+    const session = await openSession(target, options);
+    return { session, calls, ended: session.ended, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+  }
+  const sandbox = await sandboxes.create(principal, sandboxOptions(settings), signal);
+  try {
+    const session = await openSession(target, { ...options, openProgram: (program) => inSandbox(sandbox, program) });
+    return {
+      session,
+      calls,
+      ended: Promise.race([session.ended, sandbox.ended]),
+      async [Symbol.asyncDispose]() {
+        await session[Symbol.asyncDispose]();
+        await sandbox.kill();
+      },
+    };
+  } catch (cause) {
+    await sandbox.kill();
+    throw cause;
+  }
+}
+
+function sandboxOptions({ network, limits, template, mount }: HubServer["settings"]): CreateOptions {
+  return {
+    network,
+    ...(limits && { limits }),
+    ...(template !== undefined && { template }),
+    ...(mount && { workspace: { path: mount.host, mode: mount.mode } }),
+    bestEffort: limits === undefined,
+    isHidden: true,
+    ephemeral: true,
+    timeoutMs: LIFETIME_MS,
+  };
+}
+
+function inSandbox(sandbox: Sandbox, { name, command, args, ownEnv }: StdioTarget): SandboxTransport {
+  const start = async (signal: AbortSignal) => {
+    try {
+      return await sandbox.guest.exec({ argv: [command, ...args], env: ownEnv, signal });
+    } catch (cause) {
+      if (!(cause instanceof BelljarError) || cause.code !== "COMMAND_NOT_FOUND") throw cause;
+      const advice = `its sandbox has no program ${command}: name one that its template has, or a template that has it`;
+      throw new BelljarError("SERVER_UNREACHABLE", `The server "${name}" did not start: ${advice}`, { cause });
+    }
+  };
+  return new SandboxTransport(name, start);
+}

@@ -1,0 +1,57 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openCliHome } from "../support/belljar-cli.ts";
+import { hubServer } from "../support/hub-lab.ts";
+import { CLI, openTestHome, openTestServer, type TestHome } from "../support/served-home.ts";
+
+let home: TestHome;
+let folder: string;
+let file: string;
+beforeAll(async () => {
+  home = await openTestHome();
+  folder = await mkdtemp(join(tmpdir(), "bj-hub-"));
+  file = join(folder, "mcp.json");
+  await writeFile(file, JSON.stringify({ mcpServers: { one: hubServer(), gone: { command: "no-such-program" } } }));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await home[Symbol.asyncDispose]();
+});
+
+/** Connects, and waits until a server's tools are in the list, which the client hears of. */
+async function useTool(transport: ConstructorParameters<typeof StdioClientTransport> | URL): Promise<unknown> {
+  let told = (): void => undefined;
+  const changed = new Promise<void>((resolve) => (told = resolve));
+  const onChanged = (): void => void listed().then((isThere) => isThere && told());
+  const client = new Client({ name: "test", version: "1" }, { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } } });
+  const listed = async (): Promise<boolean> => (await client.listTools()).tools.some(({ name }) => name === "mcp_one_count");
+  await client.connect(transport instanceof URL ? new StreamableHTTPClientTransport(transport) : new StdioClientTransport(...transport));
+  try {
+    if (!(await listed())) await changed;
+    return (await client.callTool({ name: "mcp_one_count", arguments: {} })).content;
+  } finally {
+    await client.close();
+  }
+}
+
+it("serves the tools of a configuration's servers over stdio", async () => {
+  const argv = [CLI, "mcp", "--mcp-config", file];
+  expect(await useTool([{ command: process.execPath, args: argv, env: { ...home.env }, stderr: "inherit" }])).toEqual([
+    { type: "text", text: "1" },
+  ]);
+});
+
+it("serves them over HTTP, to each client from an instance of its own", async () => {
+  await using server = await openTestServer(home, 0, "--mcp-config", file);
+  for (let turn = 0; turn < 2; turn += 1) expect(await useTool(new URL(`${server.url}/mcp`))).toEqual([{ type: "text", text: "1" }]);
+});
+
+it("says what is wrong with the file, and does not start", async () => {
+  await using cli = await openCliHome();
+  const missing = await cli.run(["mcp", "--mcp-config", join(folder, "absent.json")]);
+  expect(missing).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("absent.json: name one with mcpServers in it") });
+});

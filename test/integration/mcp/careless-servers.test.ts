@@ -1,0 +1,114 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { McpClient } from "../../../src/mcp/client/mcp-client.ts";
+import { richServer } from "../../support/mcp-config.ts";
+import { openServers, textOf } from "../../support/mcp-client.ts";
+
+const CARELESS = join(import.meta.dirname, "../../fixtures/mcp-careless.mjs");
+
+const careless = (mode = "plain", env: object = {}): object => ({ command: process.execPath, args: [CARELESS, mode], env });
+const call = async (client: McpClient, tool: string, args: object = {}): Promise<string> =>
+  textOf(await client.callTool({ server: "bad", tool, arguments: { ...args } }));
+const echo = async (client: McpClient): Promise<string> => call(client, "echo", { text: "on" });
+
+describe("a server", () => {
+  it.each([
+    ["answers twice", "twice", "first"],
+    ["prints logs and halves of messages to stdout", "noise", "worked"],
+  ])("that %s is understood, and serves the next call", async (_what, tool, said) => {
+    await using client = await openServers({ bad: careless() });
+    expect(await call(client, tool)).toBe(said);
+    expect(await echo(client)).toBe("on");
+  });
+
+  it.each([
+    ["answers with a wrong id", "wrong"],
+    ["answers with a number", "broken"],
+    ["never answers", "never"],
+  ])("that %s has its time, and serves the next call", async (_what, tool) => {
+    await using client = await openServers({ bad: careless() });
+    await expect(client.callTool({ server: "bad", tool }, { timeoutMs: 50 })).rejects.toMatchObject({
+      code: "EXEC_TIMEOUT",
+      message: 'The server "bad" did not answer tools/call in time',
+    });
+    expect(await echo(client)).toBe("on");
+  });
+
+  it("that answers late does not answer another call with it", async () => {
+    await using client = await openServers({ bad: careless() });
+    await expect(client.callTool({ server: "bad", tool: "hold" }, { timeoutMs: 50 })).rejects.toMatchObject({ code: "EXEC_TIMEOUT" });
+    expect(await call(client, "late")).toBe("own");
+  });
+
+  it("that sends 50 MB at once is ended, which the call says, and the next call starts it again", async () => {
+    await using client = await openServers({ bad: careless() });
+    await expect(call(client, "huge")).rejects.toMatchObject({
+      code: "RESULT_TOO_LARGE",
+      message: 'The server "bad" sent a message that is too large',
+    });
+    expect(await echo(client)).toBe("on");
+  });
+
+  it("that dies in a call fails that call with its last lines, and the next call starts it again", async () => {
+    await using client = await openServers({ bad: careless(), good: richServer() });
+    await expect(call(client, "die")).rejects.toMatchObject({
+      code: "SERVER_UNREACHABLE",
+      message: expect.stringMatching(/"bad"[^]*it was ended by SIGKILL\n {2}no memory$/) as unknown,
+    });
+    const [again, other] = await Promise.all([echo(client), client.callTool({ server: "good", tool: "add", arguments: { a: 1 } })]);
+    expect([again, textOf(other)]).toEqual(["on", "1"]);
+  });
+
+  it("that died is started once for all calls that wait, and not for one that gave up", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "belljar-starts-"));
+    try {
+      const file = join(folder, "starts");
+      await using client = await openServers({ bad: careless("plain", { STARTS: file }) });
+      await expect(call(client, "die")).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
+      const gone = client.callTool({ server: "bad", tool: "echo" }, { signal: AbortSignal.abort() });
+      await expect(gone).rejects.toMatchObject({ code: "CANCELLED" });
+      expect(await Promise.all([echo(client), echo(client), echo(client)])).toEqual(["on", "on", "on"]);
+      expect(readFileSync(file, "utf8")).toBe("started\n".repeat(2));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("that died is not started any more once the client is closed", async () => {
+    const client = await openServers({ bad: careless() });
+    await expect(call(client, "die")).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
+    await client[Symbol.asyncDispose]();
+    await expect(echo(client)).rejects.toMatchObject({ code: "CANCELLED" });
+  });
+
+  it("that ends when it is asked for its era is started a second time", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "belljar-starts-"));
+    try {
+      const file = join(folder, "starts");
+      await using client = await openServers({ bad: careless("strict", { STARTS: file }) });
+      expect(client.servers).toMatchObject([{ state: "ready", era: "legacy" }]);
+      expect(await echo(client)).toBe("on");
+      expect(readFileSync(file, "utf8")).toBe("started\n".repeat(2));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("may have 10,000 tools with names that no model takes, and each has a name of its own", async () => {
+    await using client = await openServers({ bad: careless("many"), good: richServer() });
+    const { tools, problems } = await client.listTools();
+    expect(problems).toEqual([]);
+    expect(tools.length).toBeGreaterThan(10_000);
+    expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
+    expect(tools.filter(({ name }) => !/^[\w-]{1,64}$/.test(name))).toEqual([]);
+  });
+
+  it("whose list does not end spoils no other list", async () => {
+    await using client = await openServers({ bad: careless("circle"), good: richServer() });
+    const { tools, problems } = await client.listTools();
+    expect(problems.map(({ code }) => code)).toEqual(["RESULT_TOO_LARGE"]);
+    expect(tools.map(({ name }) => name)).toContain("good__add");
+  });
+});

@@ -1,0 +1,180 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Progress } from "../../../src/catalog/tool.ts";
+import type { Principal } from "../../../src/sandbox/sandbox.ts";
+import { type HubCallOptions, type HubLab, hubServer, openHubLab } from "../../support/hub-lab.ts";
+import { textOf } from "../../support/tools-lab.ts";
+
+const OTHER: Principal = { id: "other", name: "other" };
+let folder: string;
+let lab: HubLab;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "bj-hub-"));
+  await writeFile(join(folder, "note"), "a note");
+  lab = await openHubLab(
+    {
+      one: hubServer({ env: { TOKEN: "${GIVEN}" } }),
+      bare: hubServer({ isolation: "none" }),
+      folder: hubServer({ mounts: [{ host: folder }], select: ["read", "write"], rename: { read: "look" } }),
+      dies: { command: "sh", args: ["-c", "echo no database >&2; exit 3"] },
+      absent: { command: "no-such-program" },
+      hidden: { command: "node", args: ["/host/server.js"] },
+      wrong: hubServer({ network: "al" }),
+      twice: hubServer({ mounts: [{ host: "/a" }, { host: "/b" }] }),
+      off: hubServer({ disabled: true }),
+    },
+    { env: { GIVEN: "t0ken", AWS_SECRET_ACCESS_KEY: "s3cret", PATH: process.env["PATH"] ?? "" } },
+  );
+  await lab.until(() => [...lab.hub.states().values()].every(({ state }) => state !== "starting"));
+}, 120_000);
+afterAll(async () => {
+  await lab?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+}, 60_000);
+
+const json = async (tool: string, args: object): Promise<Record<string, unknown>> => JSON.parse(textOf(await lab.call(tool, args)));
+
+it("serves the tools of each server under its name, those alone that are selected, and spoils none for another's fault", () => {
+  const names = lab.names();
+  expect(names.slice(0, 3)).toEqual(["mcp_one_count", "mcp_one_where", "mcp_one_read"]);
+  expect(names).toContain("mcp_one_a_b_c");
+  expect(names.filter((name) => name.startsWith("mcp_folder_"))).toEqual(["mcp_folder_look", "mcp_folder_write"]);
+  expect(names.filter((name) => /_(?:bad|nothing)$|_off_|_dies_/.test(name))).toEqual([]);
+  expect([...lab.hub.states()].map(([name, { state }]) => [name, state])).toEqual([
+    ["one", "ready"],
+    ["bare", "ready"],
+    ["folder", "ready"],
+    ["dies", "failed"],
+    ["absent", "failed"],
+  ]);
+});
+
+it("says what is wrong with a server, once, with its last words", () => {
+  const of = (name: string): readonly string[] => lab.problems.filter((problem) => problem.includes(`server "${name}"`));
+  expect(of("dies")).toEqual([expect.stringMatching(/exit code 3\n {2}no database/)]);
+  expect(of("absent")).toEqual([expect.stringMatching(/no program no-such-program/)]);
+  expect(of("hidden")).toEqual([expect.stringContaining('"mounts": [{"host":"/host/server.js","path":"/workspace","mode":"ro"}]')]);
+  expect(of("wrong")).toEqual([expect.stringContaining('network: must be "none", "all" or')]);
+  expect(of("twice")).toEqual([expect.stringContaining("one folder of the host")]);
+  expect(of("one")).toEqual([expect.stringContaining('The tool "bad" of the server "one" is left out')]);
+});
+
+it("runs a server in a sandbox with what its entry names alone, and on the host where the entry says so", async () => {
+  const { host, env, sees } = await json("mcp_one_where", { path: folder });
+  expect({ isHost: host === hostname(), sees }).toEqual({ isHost: false, sees: false });
+  expect(env).toMatchObject({ TOKEN: "t0ken" });
+  expect(JSON.stringify(env)).not.toContain("s3cret");
+  expect(await json("mcp_bare_where", { path: folder })).toMatchObject({ host: hostname(), sees: true });
+});
+
+it("gives a server no network unless its entry does", async () => {
+  const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  try {
+    expect(textOf(await lab.call("mcp_bare_reach", { port }))).toBe("reached");
+    expect(textOf(await lab.call("mcp_one_reach", { port }))).toBe("ECONNREFUSED");
+  } finally {
+    server.close();
+  }
+});
+
+it("shows a server the one folder that its entry names, to read", async () => {
+  expect(textOf(await lab.call("mcp_folder_look", { path: "/workspace/note" }))).toBe("a note");
+  expect(textOf(await lab.call("mcp_folder_write", { path: "/workspace/note" }))).toBe("EROFS");
+});
+
+it("gives each client an instance of its own, and a client the same one again", async () => {
+  const count = async (clientId?: string) => textOf(await lab.call("mcp_one_count", {}, clientId === undefined ? {} : { clientId }));
+  expect([await count("first"), await count("first"), await count("second"), await count(), await count("first")]).toEqual([
+    "1",
+    "2",
+    "1",
+    "1",
+    "3",
+  ]);
+});
+
+it("passes an answer as it came, and says what of it is none", async () => {
+  const { content, structured, isError } = await lab.call("mcp_one_rich");
+  expect(content).toEqual([
+    { type: "text", text: "see", annotations: { audience: ["user"] }, vendor: 1 },
+    { type: "image", data: "aGk=", mimeType: "image/png" },
+    { type: "text", text: expect.stringContaining("none that MCP knows") },
+  ]);
+  expect({ structured, isError }).toEqual({ structured: { n: 1 }, isError: true });
+});
+
+it("passes progress, and the caller's cancel", async () => {
+  const told: Progress[] = [];
+  await lab.call("mcp_one_progress", {}, { progress: (one) => void told.push(one) });
+  expect(told).toEqual([1, 2].map((progress) => ({ progress, total: 2, message: "on" })));
+  const controller = new AbortController();
+  const hanging = lab.call("mcp_one_hang", {}, { signal: controller.signal });
+  controller.abort();
+  expect(await hanging).toMatchObject({ isError: true, value: { code: "CANCELLED" } });
+});
+
+it("passes a server's question to the person of the call that it belongs to, and the answer back", async () => {
+  const asked: unknown[] = [];
+  const ask: HubCallOptions["ask"] = async (question) => {
+    asked.push(question);
+    return { action: "accept", content: { which: "this" } };
+  };
+  expect(textOf(await lab.call("mcp_one_ask", {}, { ask }))).toBe('{"action":"accept","content":{"which":"this"}}');
+  expect(asked).toEqual([
+    { message: 'The server "one" asks: Which?', schema: { type: "object", properties: { which: { type: "string" } } } },
+  ]);
+  expect(textOf(await lab.call("mcp_one_ask", {}, { ask: async () => ({ action: "decline" }) }))).toBe('{"action":"decline"}');
+  expect(textOf(await lab.call("mcp_one_ask"))).toMatch(/"code":-32603,"message":"This call needs/);
+});
+
+it("asks nobody when it cannot tell whose question it is", async () => {
+  const clientId = "several";
+  const controller = new AbortController();
+  const hanging = lab.call("mcp_one_hang", {}, { clientId, signal: controller.signal });
+  const asked = await lab.call("mcp_one_ask", {}, { clientId, ask: async () => ({ action: "accept", content: {} }) });
+  expect(textOf(asked)).toContain("several calls at once");
+  controller.abort();
+  await hanging;
+});
+
+it("lists again when a server says that its tools have changed", async () => {
+  await using more = await openHubLab({ one: hubServer() });
+  await more.until(() => more.names().length > 0);
+  expect(textOf(await more.call("mcp_one_more"))).toBe("there is more");
+  await more.until(() => more.names().includes("mcp_one_later"));
+  expect(textOf(await more.call("mcp_one_later"))).toBe("later");
+}, 60_000);
+
+it("starts a server again that died in a call", async () => {
+  expect(await lab.call("mcp_one_die", {}, { clientId: "dying" })).toMatchObject({ isError: true, value: { code: "SERVER_UNREACHABLE" } });
+  expect(textOf(await lab.call("mcp_one_count", {}, { clientId: "dying" }))).toBe("1");
+});
+
+it("is the local user's alone", async () => {
+  expect(lab.names(OTHER)).toEqual([]);
+  await expect(lab.call("mcp_one_count", {}, { principal: OTHER })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+});
+
+it("lists the first tools, and finds the others by a search", async () => {
+  await using few = await openHubLab({ one: hubServer() }, { listMax: 2 });
+  await few.until(() => few.names().length > 0);
+  expect(few.names()).toEqual(["mcp_one_count", "mcp_one_where"]);
+  expect(textOf(await few.call("mcp_one_count"))).toBe("1");
+}, 60_000);
+
+it("ends a server that nobody calls, and all with itself", async () => {
+  await using idle = await openHubLab({ one: hubServer(), two: hubServer() }, { idleMs: 50, prefix: "" });
+  await idle.until(() => idle.hub.states().get("two")?.state === "stopped" && idle.hub.states().get("one")?.state === "stopped");
+  expect(textOf(await idle.call("count"))).toBe("1");
+  const hanging = idle.call("hang", {}, { clientId: "last" });
+  await idle.close();
+  expect(await hanging).toMatchObject({ isError: true });
+  expect(idle.liveSandboxes()).toBe(0);
+}, 60_000);
