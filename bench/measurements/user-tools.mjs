@@ -70,7 +70,7 @@ async function openStdio(home) {
   };
 }
 
-const together = (count, work) => Promise.all(Array.from({ length: count }, work));
+const together = async (work) => void (await Promise.all(Array.from({ length: BURST }, work)));
 
 async function ask(url, method, path, body) {
   const response = await fetch(`${url}${path}`, {
@@ -115,7 +115,12 @@ export async function measure(home) {
     blocks: 5,
     each: 8,
   });
-  const burst = await compare({ reference: plainPacked, measured: () => together(BURST, () => call("packed")), blocks: 3, each: 4 });
+  const burst = await compare({
+    reference: () => together(plainPacked),
+    measured: () => together(() => call("packed")),
+    blocks: 3,
+    each: 4,
+  });
   await add("again", { reuse: "session" });
   const session = await openStdio(home);
   const again = await compare({ reference: plain.run, measured: () => session.call("again", { a: 6 }), blocks: 5, each: 20 });
@@ -150,7 +155,11 @@ export async function measure(home) {
     { what: "call of a Python tool, fresh sandbox, one after another", beside: plain.what, ...called },
     { what: "call of a Python tool with a package, fresh sandbox that waited", beside: besidePacked, goal: 1.6, ...packedReadied },
     { what: "call of a Python tool with a package, fresh sandbox, one after another", beside: besidePacked, ...packed },
-    { what: `${BURST} calls at once of a Python tool with a package`, beside: besidePacked, ...burst },
+    {
+      what: `${BURST} calls at once of a Python tool with a package`,
+      beside: `${BURST} at once of python3 with the same package`,
+      ...burst,
+    },
     { what: "call of a Python tool whose sandbox is used again, over stdio", beside: plain.what, most: 4, ...again },
     { what: "add a Python tool, until it is in a list", beside: PYTHON.what, most: 150, ...added },
     { what: `tools/list with ${scaled(STORED)} stored tools`, beside: PYTHON.what, most: 3, ...listed },

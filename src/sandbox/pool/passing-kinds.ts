@@ -138,12 +138,16 @@ export class PassingKinds implements AsyncDisposable {
   #drop(shelf: PassingShelf): Promise<void> {
     clearTimeout(shelf.idle);
     if (this.#byKey.get(shelf.key) === shelf) this.#byKey.delete(shelf.key);
-    const gone = this.#shelves.end(shelf).then(async () => {
-      if (!this.#byKey.has(shelf.key)) await this.#options.files.removeKey(shelf.key);
-    });
+    const gone = this.#end(shelf).finally(() => this.#going.delete(gone));
     this.#going.add(gone);
-    void gone.then(() => this.#going.delete(gone));
     return gone;
+  }
+
+  async #end(shelf: PassingShelf): Promise<void> {
+    await this.#shelves.end(shelf);
+    if (this.#byKey.has(shelf.key)) return;
+    const left = (cause: unknown) => this.#options.report(`An empty folder of the pool cannot be removed: ${String(cause)}`);
+    await this.#options.files.removeKey(shelf.key).catch(left);
   }
 
   /** Another process may have removed the snapshot. */

@@ -186,9 +186,9 @@ export class Shelves implements AsyncDisposable {
     }
   }
 
-  /** Ends it where none of the shelf may wait any more. */
+  /** Ends it where none of the shelf may wait any more, or nobody can say whether it may. */
   async #put(shelf: Shelf, made: MadeSandbox): Promise<void> {
-    const stays = (await this.#options.stays?.(shelf)) ?? true;
+    const stays = (await this.#options.stays?.(shelf).catch(() => false)) ?? true;
     if (!stays || !this.#isOpen(shelf)) return this.#end(made);
     shelf.ready = [...shelf.ready, made];
     void made.running.ended.then(() => this.#lost(shelf, made));
