@@ -86,11 +86,11 @@ describe("examples/memo", () => {
     ] as const) {
       const { code, stderr } = await refused(home, argv);
       expect([argv, code, stderr]).toEqual([argv, 1, expect.stringContaining(said)]);
-      expect(stderr).not.toMatch(/^\s+at /m);
+      expect(stderr).not.toContain("    at ");
     }
     const wrong = await refused(home, ["--belljar", server.url], { BELLJAR_TOKEN: "wrong" });
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("refuses the token") });
-    expect(wrong.stderr).not.toMatch(/^\s+at /m);
+    expect(wrong.stderr).not.toContain("    at ");
   }, 60_000);
 
   it("has tools that write, change and remove memos from their sandboxes, with a rule for the back end's address alone", async () => {
