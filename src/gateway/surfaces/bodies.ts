@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders } from "node:http";
-import { finished, type Readable, Transform } from "node:stream";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { finished, PassThrough, type Readable, Transform } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { VALUES_MAX } from "../../catalog/value-count.ts";
 import { BelljarError } from "../../errors.ts";
@@ -33,8 +33,8 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
 
 /**
  * JSON is parsed; of another type, which its route must name, the bytes are given as they come, up to the route's limit, in any time. What
- * nobody reads once the answer is out is thrown away as it comes: only a client that has sent all is sure to read the answer, and its
- * connection serves the next request.
+ * nobody reads once the answer is out is thrown away as it comes, and then the connection is closed: a client that still sends would lose
+ * the answer with it. Some clients end by the answer's `Connection: close` alone.
  */
 export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace">): void {
   const parse = app.getDefaultJsonParser("error", "error");
@@ -45,8 +45,11 @@ export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace"
     if (jsonHasMoreValues(String(body), VALUES_MAX)) return done(tooManyValues());
     return parse(request, String(body), done);
   });
-  app.addHook("onResponse", async ({ raw }) => {
-    if (!raw.complete) raw.unpipe().resume();
+  app.addHook("onSend", async ({ raw }, reply, payload) => {
+    if (raw.complete || (typeof payload !== "string" && !Buffer.isBuffer(payload))) return payload;
+    const answer = Buffer.from(payload);
+    void reply.header("connection", "close").header("content-length", answer.length);
+    return answerUntilRead(raw, answer);
   });
   app.addContentTypeParser("*", (request, payload, done) => {
     try {
@@ -61,10 +64,21 @@ export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace"
   });
 }
 
+/** The client has the whole answer at once, by its length. It ends with the request, as Node closes the connection then. */
+function answerUntilRead(request: IncomingMessage, bytes: Buffer): Readable {
+  const answer = new PassThrough();
+  answer.write(bytes);
+  finished(request, { writable: false }, () => answer.end());
+  request.unpipe().resume();
+  return answer;
+}
+
 /** Unlike `pipeline` it leaves the request as it is when its reader fails: the rest of it must still be read. */
 function carry(request: Readable, into: Transform): Transform {
   finished(request, { writable: false }, (error) => void (error && into.destroy(error)));
   into.once("close", () => request.unpipe(into));
+  // Its route may never read it.
+  into.on("error", () => undefined);
   return request.pipe(into);
 }
 

@@ -3,7 +3,8 @@ import { request } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { connect } from "node:net";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { text } from "node:stream/consumers";
 import * as z from "zod";
 import { describe, expect, it } from "vitest";
@@ -278,7 +279,7 @@ describe("a body", () => {
     ["that its route does not read", "/unread", "application/octet-stream", 404, false],
     ["of another type", "/file", "text/plain", 415, true],
     ["of a path that is none", "/nowhere", "application/json", 413, false],
-  ] as const)("%s and is refused is read to its end, so that its client has the answer and the connection goes on", async (...given) => {
+  ] as const)("%s and is refused is read to its end, so that its client has the answer, and its connection ends", async (...given) => {
     const [, path, type, status, isChunked] = given;
     await using server = await openOrigin();
     const { hostname, port } = server.url;
@@ -293,8 +294,24 @@ describe("a body", () => {
         await once(socket.stream, "drain");
     }
     if (isChunked) socket.stream.write("0\r\n\r\n");
-    socket.stream.write(`GET /who HTTP/1.1\r\n${head.join("\r\n")}\r\nconnection: close\r\n\r\n`);
-    expect(statusesIn(await answers)).toEqual([status, 200]);
+    const all = await answers;
+    expect([statusesIn(all), /^connection: close\r$/im.test(all)]).toEqual([[status], true]);
+  });
+
+  it.each(["/small", "/file", "/unread"])("that is refused at %s ends the request of a client of Node", async (path) => {
+    await using server = await openOrigin();
+    const type = path === "/small" ? "application/json" : "application/octet-stream";
+    const headers = { "vendor-box": "1", "x-api-key": "good", "content-type": type, "content-length": CHUNK.length * CHUNKS };
+    const sent = request(new URL(path, server.url), { method: "POST", headers });
+    sent.on("error", () => undefined);
+    const closed = new Promise((resolve) => sent.once("close", resolve));
+    void pipeline(Readable.from(Array(CHUNKS).fill(CHUNK)), sent).catch(() => undefined);
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    expect([response.statusCode, JSON.parse(await text(response))]).toMatchObject([
+      path === "/unread" ? 404 : 413,
+      { code: expect.any(Number) },
+    ]);
+    await closed;
   });
 
   it("that is refused and never ends has its time, and then loses its connection", async () => {
