@@ -18,7 +18,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const { client, request } = open;
   const { tools, problems } = await client.listTools(request);
   const [problem] = problems;
-  if (problem) throw problem;
+  if (problem && !tools.some((one) => one.tool === tool)) throw problem;
   const { inputSchema } = findTool(tools, server, tool).definition;
   const args = toToolArguments(isFields(inputSchema) ? inputSchema : {}, words);
   const result = await client.callTool({ server, tool, arguments: args }, request);

@@ -10,7 +10,8 @@ import type { ConfigFile, ConfiguredServer } from "./config/server-config.ts";
 import { exposeNames } from "./exposed-names.ts";
 import type { JsonObject } from "./json-object.ts";
 import { openKeptSession } from "./kept-session.ts";
-import type { McpClient, McpClientOptions, McpServer, ToolList } from "./mcp-client.ts";
+import type { McpClient, McpClientOptions, McpServer, McpTool, ToolList } from "./mcp-client.ts";
+import { readParamHeaders } from "./param-headers.ts";
 import type { ServerHandlers } from "./server-handlers.ts";
 import type { RequestOptions, ServerSession } from "./server-session.ts";
 
@@ -138,9 +139,10 @@ async function listAllTools(servers: readonly OpenServer[], options: RequestOpti
     servers.map(async ({ name: server, session }) => {
       try {
         const definitions = session ? await listAll(session, LISTS.tools, options) : [];
-        return definitions.flatMap((definition) =>
+        const found = definitions.flatMap((definition) =>
           typeof definition["name"] === "string" ? [{ server, tool: definition["name"], definition }] : [],
         );
+        return session?.mirrors === true ? found.filter((tool) => isCallable(tool, problems)) : found;
       } catch (cause) {
         if (!(cause instanceof BelljarError) || cause.code === "CANCELLED") throw cause;
         problems.push(cause);
@@ -151,6 +153,16 @@ async function listAllTools(servers: readonly OpenServer[], options: RequestOpti
   const tools = lists.flat();
   const names = exposeNames(tools);
   return { tools: tools.map((tool, index) => ({ ...tool, name: names[index] ?? tool.tool })), problems };
+}
+
+/** As the specification wants it: a tool whose headers are declared wrongly is left out, and the others stay. */
+function isCallable({ server, tool, definition }: Omit<McpTool, "name">, problems: BelljarError[]): boolean {
+  const read = readParamHeaders(definition["inputSchema"]);
+  if (!("problem" in read)) return true;
+  problems.push(
+    new BelljarError("SERVER_INCOMPATIBLE", `The server "${server}" has a tool "${tool}" that cannot be called: ${read.problem}`),
+  );
+  return false;
 }
 
 /** The methods of the lists, the ability that a server must have for each, and the field of the answer. */
