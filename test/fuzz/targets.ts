@@ -23,6 +23,7 @@ export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   "npm-requirements": async () => (await import("./targets/user-tools.ts")).npmRequirements,
   paths: async () => (await import("./targets/names.ts")).paths,
   "port-target": async () => (await import("./targets/port-target.ts")).portTarget,
+  recordings: async () => (await import("./targets/mcp-configs.ts")).recordings,
   "server-contents": async () => (await import("./targets/mcp-configs.ts")).serverContents,
   "shell-tools": async () => (await import("./targets/user-tools.ts")).shellTools,
   "state-changes": async () => (await import("./targets/state-changes.ts")).stateChanges,

@@ -78,6 +78,8 @@ it("keeps every command with its options", () => {
       "client call SERVER TOOL [KEY=VALUE...|JSON] --config --timeout --wire --json",
       "client read URI --config --timeout --wire --json --server",
       "client prompt SERVER [PROMPT [KEY=VALUE...]] --config --timeout --wire --json",
+      "client record SERVER FILE --config",
+      "client replay FILE --server",
       "client discover --json",
       "audit verify --json",
       "audit tail --lines --follow --json",

@@ -62,6 +62,27 @@ export const CLIENT: readonly CommandSpec[] = [
     load: () => import("../commands/client-prompt.ts"),
   },
   {
+    name: "client record",
+    summary: "Run an MCP server for a host, and record what both say",
+    usage: "SERVER FILE",
+    positionals: { min: 2, max: 2 },
+    options: { config: SHARED.config },
+    exitCodes: EXIT_CODES,
+    details: `For programs: a host starts this command in place of the server. FILE is what --wire writes, and may hold secrets. ${STARTS}`,
+    load: () => import("../commands/client-record.ts"),
+  },
+  {
+    name: "client replay",
+    summary: "Play a recording as an MCP server over stdio",
+    usage: "FILE",
+    positionals: { min: 1, max: 1 },
+    options: { server: { type: "string", value: "SERVER", description: "Of this server, if the recording has several" } },
+    exitCodes: EXIT_CODES,
+    details:
+      "FILE is one of `client record` or of --wire. A request is answered as the same one was; one that the recording does not have is refused. Nothing is started.",
+    load: () => import("../commands/client-replay.ts"),
+  },
+  {
     name: "client discover",
     summary: "List the MCP servers that other hosts of yours have, and start none",
     usage: "",

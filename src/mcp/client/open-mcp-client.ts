@@ -4,12 +4,12 @@ import { readSettingsText } from "../../files/read-settings-text.ts";
 import type { ConfigScope } from "./config/expand.ts";
 import { isRecord } from "./config/is-record.ts";
 import { readConfigText } from "./config/read-config.ts";
-import type { ServerTarget } from "./config/resolve-server.ts";
-import { envFileOf, inputsOf, resolveServer } from "./config/resolve-server.ts";
+import { inputsOf } from "./config/resolve-server.ts";
 import type { ConfigFile, ConfiguredServer } from "./config/server-config.ts";
 import { exposeNames } from "./exposed-names.ts";
 import type { JsonObject } from "./json-object.ts";
 import { openKeptSession } from "./kept-session.ts";
+import { loadTarget } from "./load-target.ts";
 import type { McpClient, McpClientOptions, McpServer, McpTool, ToolList } from "./mcp-client.ts";
 import { readParamHeaders } from "./param-headers.ts";
 import type { ServerHandlers } from "./server-handlers.ts";
@@ -73,7 +73,7 @@ async function openServer(server: ConfiguredServer, file: string, scope: McpClie
   if (problem) return { name, state: "failed", error: problem };
   if (config.isDisabled) return { name, state: "disabled" };
   try {
-    const target = await resolveTarget(config, file, scope);
+    const target = await loadTarget(config, file, scope);
     const session = await openKeptSession(target, {
       version: scope.version ?? "0",
       startTimeoutMs: scope.startTimeoutMs ?? target.startTimeoutMs ?? START_TIMEOUT_MS,
@@ -95,14 +95,6 @@ function handlersOf(server: string, { onElicit, onSample, onListChanged, onMessa
     ...(onListChanged && { listChanged: (list) => onListChanged({ server, list }) }),
     ...(onMessage && { message: (direction, message) => onMessage({ server, direction, message }) }),
   };
-}
-
-async function resolveTarget(config: NonNullable<ConfiguredServer["config"]>, file: string, scope: ConfigScope): Promise<ServerTarget> {
-  const path = envFileOf(config, file, scope);
-  const text = path === undefined ? undefined : await readSettingsText(path);
-  if (path !== undefined && text === undefined)
-    throw new BelljarError("CONFIG_INVALID", `${file}: server "${config.name}", envFile: there is no file ${path}`);
-  return resolveServer(config, file, scope, text);
 }
 
 function toClient(servers: readonly OpenServer[]): McpClient {

@@ -7,6 +7,8 @@ import { envFileOf, inputsOf, resolveServer } from "../../../src/mcp/client/conf
 import type { ConfiguredServer } from "../../../src/mcp/client/config/server-config.ts";
 import { hostFiles } from "../../../src/mcp/client/discover/host-files.ts";
 import { exposeNames } from "../../../src/mcp/client/exposed-names.ts";
+import { readRecording } from "../../../src/mcp/client/recording/read-recording.ts";
+import { createReplay } from "../../../src/mcp/client/recording/replay.ts";
 import { pureTarget } from "../fuzz-target.ts";
 import { refused } from "./refused.ts";
 
@@ -115,5 +117,25 @@ export const serverContents = pureTarget({
     }
     equal(typeof renderContents(value), "string");
     if (typeof value === "object" && value !== null) equal(typeof renderResult({ ...value }), "string");
+  },
+});
+
+/** A recording: it is refused, or played to its own requests. */
+export const recordings = pureTarget({
+  seeds: [
+    '{"server":"a","direction":"sent","message":{"id":1,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":1}}}}\n' +
+      '{"server":"a","direction":"received","message":{"method":"notifications/progress","params":{"progressToken":1}}}\n' +
+      '{"server":"a","direction":"received","message":{"id":1,"result":{}}}\n',
+  ],
+  words: ['{"server":"a","direction":"sent","message":', '"received"', '"__proto__":', '"id":', '"method":"initialize"', "\n"],
+  run(input) {
+    refused(() => {
+      const said: unknown[] = [];
+      const recording = readRecording(input.toString(), "file");
+      const replay = createReplay(recording, (message) => void said.push(message));
+      for (const message of [...recording.values()].flat().flatMap(({ before }) => before)) void replay.take({ ...message, id: 1 });
+      for (const method of ["initialize", "tools/call", "constructor"]) void replay.take({ id: 2, method });
+      ok(said.length > 0);
+    });
   },
 });
