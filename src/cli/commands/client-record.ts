@@ -20,9 +20,9 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     throw usage(`The server "${name}" is no program: --wire FILE of the other client commands records what they say to it`, HELP);
   const log = await openWireLog(path);
   try {
-    await recordServer(target, context, (direction, message) => log?.add({ server: name, direction, message }));
+    await recordServer(target, context, (direction, message) => log.add({ server: name, direction, message }));
   } finally {
-    await log?.close();
+    await log.close();
   }
   return 0;
 }

@@ -32,7 +32,8 @@ export async function openClient(call: CommandCall, context: CommandContext, ser
   const config = configOf(call, context);
   await checkServerName(config, call, server);
   const { env, signal } = context;
-  const log = await openWireLog(textOption(call, "wire"));
+  const wire = textOption(call, "wire");
+  const log = wire === undefined ? undefined : await openWireLog(wire);
   try {
     const places = { env, workspaceFolder: process.cwd(), userHome: homedir(), version: readPackage().version };
     const asking = openAsking(context);
