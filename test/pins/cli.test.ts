@@ -78,6 +78,7 @@ it("keeps every command with its options", () => {
       "client call SERVER TOOL [KEY=VALUE...|JSON] --config --timeout --wire --json",
       "client read URI --config --timeout --wire --json --server",
       "client prompt SERVER [PROMPT [KEY=VALUE...]] --config --timeout --wire --json",
+      "client repl [SERVER] --config --timeout --wire",
       "client record SERVER FILE --config",
       "client replay FILE --server",
       "client discover --json",

@@ -62,6 +62,17 @@ export const CLIENT: readonly CommandSpec[] = [
     load: () => import("../commands/client-prompt.ts"),
   },
   {
+    name: "client repl",
+    summary: "Keep MCP servers open, and take commands line by line",
+    usage: "[SERVER]",
+    positionals: { min: 0, max: 1 },
+    options: { config: SHARED.config, timeout: SHARED.timeout, wire: SHARED.wire },
+    takesLines: true,
+    exitCodes: EXIT_CODES,
+    details: `A line is one of list, call, read and prompt, with its arguments as after \`belljar client\`; words with spaces stand in quotes. help shows the commands, exit ends. ${STARTS}`,
+    load: () => import("../commands/client-repl.ts"),
+  },
+  {
     name: "client record",
     summary: "Run an MCP server for a host, and record what both say",
     usage: "SERVER FILE",
