@@ -25,6 +25,8 @@ export interface CommandSpec {
   readonly choices?: readonly string[];
   /** True if the arguments after `--` are a command line that is being typed. */
   readonly completes?: boolean;
+  /** True if the command takes command lines while it runs. */
+  readonly takesLines?: boolean;
   /** True if the command takes arguments after `--`. */
   readonly rest?: boolean;
   readonly options: Readonly<Record<string, OptionSpec>>;
@@ -65,6 +67,8 @@ export interface CommandCall {
   readonly options: Readonly<Record<string, OptionValue>>;
   /** For a command that `completes`. */
   readonly completion?: Completion;
+  /** For a command that `takesLines`. Gives undefined for a line that asks for help. Throws `USAGE`. */
+  readonly parse?: (argv: readonly string[]) => CommandCall | undefined;
 }
 
 /** The command's process: its environment, its streams and its signal. */

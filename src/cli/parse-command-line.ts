@@ -43,8 +43,14 @@ function parseCommand(spec: CommandSpec, argv: readonly string[]): Request {
   const { values, positionals } = parseOptions(spec, before, options);
   if (values["help"] === true) return { kind: "help", text: commandHelp(spec) };
   checkPositionals(spec, positionals, rest !== undefined);
+  const lines = spec.takesLines ? { parse: parseLine } : {};
   const completion = spec.completes ? { completion: complete(rest ?? []) } : {};
-  return { kind: "command", call: { spec, positionals, rest: rest ?? [], options: values, ...completion } };
+  return { kind: "command", call: { spec, positionals, rest: rest ?? [], options: values, ...completion, ...lines } };
+}
+
+function parseLine(argv: readonly string[]): CommandCall | undefined {
+  const request = parseCommandLine(argv);
+  return request.kind === "command" ? request.call : undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { RequestOptions } from "../../mcp/client/server-session.ts";
 import { BelljarError } from "../../errors.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
+import type { CliClient } from "../mcp-client/open-client.ts";
 import { openClient } from "../mcp-client/open-client.ts";
 import { firstText } from "../mcp-client/render-content.ts";
 import { printJson, printLine, printProblems, printTable } from "../print.ts";
@@ -10,10 +11,15 @@ import { printJson, printLine, printProblems, printTable } from "../print.ts";
 const ABOUT_MAX = 100;
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  const { stdout, stderr } = context;
   await using open = await openClient(call, context, call.positionals[0]);
-  const { client, request } = open;
-  const { tools, problems } = await client.listTools(request);
+  return await list(open, call, context);
+}
+
+/** Lists the tools of the servers that are open, or of one. */
+export async function list({ client, request }: CliClient, call: CommandCall, { stdout, stderr }: CommandContext): Promise<number> {
+  const [server] = call.positionals;
+  const { tools: all, problems } = await client.listTools(request);
+  const tools = all.filter((tool) => server === undefined || tool.server === server);
   printProblems(
     stderr,
     problems.map(({ message }) => message),

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
+import type { CliClient } from "../mcp-client/open-client.ts";
 import { openClient } from "../mcp-client/open-client.ts";
 import { firstText, renderContents } from "../mcp-client/render-content.ts";
 import { printJson, printLine, printTable } from "../print.ts";
@@ -10,11 +11,14 @@ import { usage } from "../usage.ts";
 import { parsePairs } from "../values.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  await using open = await openClient(call, context, call.positionals[0]);
+  return await showPrompt(open, call, context);
+}
+
+/** Lists the prompts of a server that is open, or shows one. */
+export async function showPrompt({ client, request }: CliClient, call: CommandCall, { stdout, stderr }: CommandContext): Promise<number> {
   const [server = "", name, ...words] = call.positionals;
   const args = parsePairs("KEY", words);
-  const { stdout, stderr } = context;
-  await using open = await openClient(call, context, server);
-  const { client, request } = open;
   const prompts = await client.listPrompts(server, request);
   const isJson = isSet(call, "json");
   if (name === undefined) {

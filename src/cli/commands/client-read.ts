@@ -3,19 +3,24 @@ import type { McpClient } from "../../mcp/client/mcp-client.ts";
 import type { RequestOptions } from "../../mcp/client/server-session.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
+import type { CliClient } from "../mcp-client/open-client.ts";
 import { openClient } from "../mcp-client/open-client.ts";
 import { renderContents } from "../mcp-client/render-content.ts";
 import { printJson, printLine } from "../print.ts";
 import { usage } from "../usage.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  await using open = await openClient(call, context, textOption(call, "server"));
+  return await read(open, call, context);
+}
+
+/** Reads a resource of a server that is open. */
+export async function read({ client, request }: CliClient, call: CommandCall, { stdout }: CommandContext): Promise<number> {
   const [uri = ""] = call.positionals;
   const named = textOption(call, "server");
-  await using open = await openClient(call, context, named);
-  const { client, request } = open;
   const result = await client.readResource(named ?? (await findServer(client, uri, request)), uri, request);
-  if (isSet(call, "json")) printJson(context.stdout, result);
-  else printLine(context.stdout, renderContents(result["contents"]));
+  if (isSet(call, "json")) printJson(stdout, result);
+  else printLine(stdout, renderContents(result["contents"]));
   return 0;
 }
 

@@ -30,9 +30,10 @@ export async function openClient(call: CommandCall, context: CommandContext, ser
   const timeout = textOption(call, "timeout");
   const request = { signal: context.signal, ...(timeout !== undefined && { timeoutMs: parseDuration("timeout", timeout) }) };
   const config = configOf(call, context);
-  await checkName(config, call, server);
+  await checkServerName(config, call, server);
   const { env, signal } = context;
-  const log = await openWireLog(textOption(call, "wire"));
+  const wire = textOption(call, "wire");
+  const log = wire === undefined ? undefined : await openWireLog(wire);
   try {
     const places = { env, workspaceFolder: process.cwd(), userHome: homedir(), version: readPackage().version };
     const asking = openAsking(context);
@@ -54,11 +55,13 @@ export async function openClient(call: CommandCall, context: CommandContext, ser
   }
 }
 
-function configOf(call: CommandCall, { env }: CommandContext): string {
+/** The path of the file with the servers. */
+export function configOf(call: CommandCall, { env }: CommandContext): string {
   return textOption(call, "config") ?? join(loadConfig({ env, flags: { home: textOption(call, "home") } }).home, "mcp.json");
 }
 
-async function checkName(path: string, { spec }: CommandCall, server: string | undefined): Promise<void> {
+/** Rejects with `USAGE`, and the nearest name, for a server that the file does not have. */
+export async function checkServerName(path: string, { spec }: CommandCall, server: string | undefined): Promise<void> {
   if (server === undefined) return;
   const { file, config } = await readMcpConfig(path);
   const names = config.servers.map(({ name }) => name);

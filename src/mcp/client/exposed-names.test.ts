@@ -21,3 +21,12 @@ it("gives no two tools one name, and each the same one in every order", () => {
   expect(names.every((name) => /^[A-Za-z0-9_-]{1,64}$/.test(name))).toBe(true);
   expect(exposeNames(tools.toReversed())).toEqual(names.toReversed());
 });
+
+it("gives no tool the name that another one has because of its hash", () => {
+  const victim = { server: "a__b", tool: "x" };
+  const [, hashed = ""] = exposeNames([{ server: "a", tool: "b__x" }, victim]);
+  const taken = hashed.slice("a__".length);
+  const names = exposeNames([{ server: "a", tool: "b__x" }, { server: "a", tool: taken }, victim]);
+  expect(new Set(names).size).toBe(3);
+  expect(names[2]).toBe(hashed);
+});

@@ -41,6 +41,9 @@ export async function openKeptSession(target: ServerTarget, options: ConnectOpti
     throw new BelljarError("EXEC_TIMEOUT", `The server "${target.name}" has ended, and did not start again in time`);
   };
   return {
+    get mirrors() {
+      return session.mirrors;
+    },
     get era() {
       return session.era;
     },

@@ -67,7 +67,7 @@ export interface McpTool {
 
 export interface ToolList {
   readonly tools: readonly McpTool[];
-  /** Servers that could not list theirs. */
+  /** Servers that could not list theirs, and tools that cannot be called. */
   readonly problems: readonly BelljarError[];
 }
 

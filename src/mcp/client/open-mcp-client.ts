@@ -5,12 +5,13 @@ import type { ConfigScope } from "./config/expand.ts";
 import { isRecord } from "./config/is-record.ts";
 import { readConfigText } from "./config/read-config.ts";
 import { inputsOf } from "./config/resolve-server.ts";
-import { resolveTarget } from "./config/resolve-target.ts";
 import type { ConfigFile, ConfiguredServer } from "./config/server-config.ts";
 import { exposeNames } from "./exposed-names.ts";
 import type { JsonObject } from "./json-object.ts";
 import { openKeptSession } from "./kept-session.ts";
-import type { McpClient, McpClientOptions, McpServer, ToolList } from "./mcp-client.ts";
+import { loadTarget } from "./load-target.ts";
+import type { McpClient, McpClientOptions, McpServer, McpTool, ToolList } from "./mcp-client.ts";
+import { readParamHeaders } from "./param-headers.ts";
 import type { ServerHandlers } from "./server-handlers.ts";
 import type { RequestOptions, ServerSession } from "./server-session.ts";
 
@@ -72,7 +73,7 @@ async function openServer(server: ConfiguredServer, file: string, scope: McpClie
   if (problem) return { name, state: "failed", error: problem };
   if (config.isDisabled) return { name, state: "disabled" };
   try {
-    const target = await resolveTarget(config, file, scope);
+    const target = await loadTarget(config, file, scope);
     const session = await openKeptSession(target, {
       version: scope.version ?? "0",
       startTimeoutMs: scope.startTimeoutMs ?? target.startTimeoutMs ?? START_TIMEOUT_MS,
@@ -130,9 +131,10 @@ async function listAllTools(servers: readonly OpenServer[], options: RequestOpti
     servers.map(async ({ name: server, session }) => {
       try {
         const definitions = session ? await listAll(session, LISTS.tools, options) : [];
-        return definitions.flatMap((definition) =>
+        const found = definitions.flatMap((definition) =>
           typeof definition["name"] === "string" ? [{ server, tool: definition["name"], definition }] : [],
         );
+        return session?.mirrors === true ? found.filter((tool) => isCallable(tool, problems)) : found;
       } catch (cause) {
         if (!(cause instanceof BelljarError) || cause.code === "CANCELLED") throw cause;
         problems.push(cause);
@@ -143,6 +145,16 @@ async function listAllTools(servers: readonly OpenServer[], options: RequestOpti
   const tools = lists.flat();
   const names = exposeNames(tools);
   return { tools: tools.map((tool, index) => ({ ...tool, name: names[index] ?? tool.tool })), problems };
+}
+
+/** As the specification wants it: a tool whose headers are declared wrongly is left out, and the others stay. */
+function isCallable({ server, tool, definition }: Omit<McpTool, "name">, problems: BelljarError[]): boolean {
+  const read = readParamHeaders(definition["inputSchema"]);
+  if (!("problem" in read)) return true;
+  problems.push(
+    new BelljarError("SERVER_INCOMPATIBLE", `The server "${server}" has a tool "${tool}" that cannot be called: ${read.problem}`),
+  );
+  return false;
 }
 
 /** The methods of the lists, the ability that a server must have for each, and the field of the answer. */

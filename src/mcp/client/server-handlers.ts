@@ -20,7 +20,7 @@ export function createClient(version: string, versionNegotiation: ClientOptions[
     { name: "belljar", version },
     {
       ...(versionNegotiation && { versionNegotiation }),
-      capabilities: { ...(elicit && { elicitation: { form: {}, url: {} } }), ...(sample && { sampling: {} }) },
+      capabilities: { ...(elicit && { elicitation: { form: { applyDefaults: true }, url: {} } }), ...(sample && { sampling: {} }) },
       ...(listChanged && { listChanged: toldOf(listChanged) }),
     },
   );

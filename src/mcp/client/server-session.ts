@@ -5,7 +5,10 @@ import { BelljarError } from "../../errors.ts";
 import type { ServerTarget } from "./config/resolve-server.ts";
 import type { Connected, ConnectOptions } from "./connect-server.ts";
 import { connectServer } from "./connect-server.ts";
+import { isRecord } from "./config/is-record.ts";
 import type { JsonObject } from "./json-object.ts";
+import type { ParamHeader } from "./param-headers.ts";
+import { readParamHeaders, toParamHeaders } from "./param-headers.ts";
 import { toServerError } from "./to-server-error.ts";
 import { ProgramTransport } from "./transport/program-transport.ts";
 
@@ -28,6 +31,8 @@ export interface ServerSession extends AsyncDisposable {
   readonly instructions: string | undefined;
   /** Settles once the server has closed the connection, or this side has. */
   readonly ended: Promise<void>;
+  /** True if arguments are sent as headers too, where a schema says so. Tools whose schema says it wrongly must not be called. */
+  readonly mirrors: boolean;
   /** True once the server has closed the connection, or has lost the session. */
   hasEnded(): boolean;
   /** True once the server has said that it does not know the session any more: the request had no effect. */
@@ -46,6 +51,15 @@ export async function openSession(target: ServerTarget, options: ConnectOptions)
   return toSession(target, await connectServer(target, options));
 }
 
+/** Keeps the headers of each tool in a page of a list. */
+function remember(known: Map<unknown, readonly ParamHeader[]>, { tools }: JsonObject): void {
+  for (const tool of Array.isArray(tools) ? tools.filter(isRecord) : []) {
+    const read = readParamHeaders(tool["inputSchema"]);
+    if ("headers" in read && read.headers.length > 0) known.set(tool["name"], read.headers);
+    else known.delete(tool["name"]);
+  }
+}
+
 /** A server forgets its sessions when it starts anew. As the specification says, it answers with 404. */
 function isLostSession(transport: Connected["transport"], cause: unknown): boolean {
   const hasSession = transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined;
@@ -58,17 +72,25 @@ function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport }:
   const ended = new Promise<void>((resolve) => {
     client.onclose = () => resolve(void (hasEnded = true));
   });
+  const era = client.getProtocolEra() === "modern" ? "modern" : "legacy";
+  const mirrors = era === "modern" && transport instanceof StreamableHTTPClientTransport;
+  const known = new Map<unknown, readonly ParamHeader[]>();
   return {
     ended,
-    era: client.getProtocolEra() === "modern" ? "modern" : "legacy",
+    mirrors,
+    era,
     capabilities: { ...client.getServerCapabilities() },
     instructions: client.getInstructions(),
     isLost: () => isLost,
     hasEnded: () => hasEnded || isLost || (transport instanceof ProgramTransport && transport.ending() !== undefined),
     async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress } = {}) {
       try {
-        const sent = { timeout: timeoutMs, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
-        return await client.request({ method, params }, ANYTHING, sent);
+        const declared = mirrors && method === "tools/call" ? (known.get(params["name"]) ?? []) : [];
+        const headers = toParamHeaders(declared, params["arguments"]);
+        const sent = { timeout: timeoutMs, headers, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
+        const answer = await client.request({ method, params }, ANYTHING, sent);
+        if (mirrors && method === "tools/list") remember(known, answer);
+        return answer;
       } catch (cause) {
         if (signal?.aborted) throw new BelljarError("CANCELLED", `${method} was cancelled`, { cause });
         isLost ||= isLostSession(transport, cause);

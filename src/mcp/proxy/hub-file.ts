@@ -2,10 +2,10 @@ import { BelljarError } from "../../errors.ts";
 import type { ConfigScope } from "../client/config/expand.ts";
 import { parseSettings } from "../client/config/parse-settings.ts";
 import { readConfigText } from "../client/config/read-config.ts";
-import { resolveTarget } from "../client/config/resolve-target.ts";
 import type { ConfiguredServer } from "../client/config/server-config.ts";
 import type { HubFile, HubServer, UnusableServer } from "./hub-server.ts";
 import { readHubSettings } from "./hub-settings.ts";
+import { loadTarget } from "../client/load-target.ts";
 import { assertShown } from "./assert-shown.ts";
 
 export interface HubScope extends ConfigScope {
@@ -46,7 +46,7 @@ async function toHubServer(
   if (problem) throw problem;
   if (config.isDisabled) return undefined;
   const settings = readHubSettings(entry, { file, name });
-  const server = { name, target: await resolveTarget(config, file, scope), settings };
+  const server = { name, target: await loadTarget(config, file, scope), settings };
   assertShown(server, scope.isOnHost);
   return server;
 }

@@ -105,6 +105,7 @@ describe("client call", () => {
   it("writes the wire into a file that nobody else may read", async () => {
     await using open = await openClientCli();
     const file = join(open.cli.folder, "wire.jsonl");
+    writeFileSync(file, "", { mode: 0o644 });
     expect((await open.client("call", "rich", "add", "a=1", "--wire", file)).code).toBe(0);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const lines = readFileSync(file, "utf8").trim().split("\n");

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { openCliHome } from "../../support/belljar-cli.ts";
+import { richServer, writeMcpConfig } from "../../support/mcp-config.ts";
+import { runInTerminal } from "../../support/person-terminal.ts";
+
+it("keeps its servers between the lines of a pipe, goes on after a mistake, and ends with the code of the last line", async () => {
+  await using cli = await openCliHome();
+  const file = writeMcpConfig(cli.folder, { rich: richServer(), old: richServer("legacy") });
+  const lines = [
+    "call rich pid",
+    "call rich pid",
+    "call rich ad",
+    "call rich 'unended",
+    "doctor",
+    "",
+    "call old add '{\"a\": 2}'",
+    "prompt rich greet name='A B'",
+  ];
+  const { code, stdout, stderr } = await cli.run(["client", "repl", "--config", file], {
+    input: [...lines, "call old fail", ""].join("\n"),
+  });
+  const [first, second, ...rest] = stdout.split("\n");
+  expect([first, rest]).toEqual([second, ["2", "user: hello A B", ""]]);
+  expect(first).toMatch(/^\d+$/);
+  expect(stderr.split("\n").filter((line) => line.startsWith("belljar: "))).toEqual([
+    expect.stringContaining('Did you mean "add"?'),
+    "belljar: A quote does not end (USAGE)",
+    expect.stringContaining('Unknown command "client doctor"'),
+    'belljar: The tool "fail" of "old" failed',
+  ]);
+  expect(code).toBe(1);
+});
+
+it("asks at the terminal between its own lines, and remembers them", async () => {
+  await using cli = await openCliHome();
+  const file = writeMcpConfig(cli.folder, { rich: richServer() });
+  await using person = runInTerminal(cli, ["client", "repl", "rich", "--config", file]);
+  await person.shows(/mcp> /);
+  person.type("call rich ask\r");
+  await person.shows(/Answer\? \[y,n\] $/);
+  person.type("n\r");
+  await person.shows(/"decline"\r\n[^]*mcp> /);
+  person.type("\u001b[A\r");
+  await person.shows(/"decline"[^]*Answer\? \[y,n\] $/);
+  person.type("n\r");
+  await person.shows(/"decline"[^]*"decline"[^]*mcp> /);
+  person.type("exit\r");
+  expect((await person.end()).code).toBe(0);
+});
