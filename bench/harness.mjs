@@ -14,7 +14,7 @@ export const MIB = 1024 * 1024;
 /** So much less is measured to see that every measurement still works; such figures say nothing. */
 const QUICK_PART = process.env.BELLJAR_BENCH_QUICK === "1" ? 100 : 1;
 /** So long the removal of a killed sandbox's files is given before the next reference is taken. */
-const SETTLE_MS = 40;
+export const SETTLE_MS = 40;
 const AT_ONCE = 8;
 /** A sandbox that is to wait, on a busy host. */
 const READY_MS = 30_000;

@@ -1,6 +1,7 @@
 import { Client } from "@modelcontextprotocol/client";
+import { setTimeout as pause } from "node:timers/promises";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { BELLJAR, NEVER, PYTHON, compare, runtimeOptions, scaled, summarise, until, waiting } from "../harness.mjs";
+import { BELLJAR, NEVER, PYTHON, compare, runtimeOptions, scaled, SETTLE_MS, summarise, until, waiting } from "../harness.mjs";
 
 const EACH = 60;
 const PROGRAM = { name: "execute_code", arguments: { language: "python", entrypoint_code: "print(6 * 7)" } };
@@ -55,6 +56,8 @@ async function takePrograms(home) {
   await call();
   const measured = async () => {
     await until(() => waiting(home.config).length === 1);
+    // The sandbox of the call before is still being removed.
+    await pause(SETTLE_MS);
     const started = performance.now();
     await call();
     return performance.now() - started;
