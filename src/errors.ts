@@ -16,6 +16,7 @@ export const ERRORS = {
   SERVER_UNREACHABLE: { status: 503, retryable: true },
   SERVER_INCOMPATIBLE: { status: 502, retryable: false },
   SERVER_REFUSED: { status: 502, retryable: false },
+  MCP_SERVER_NOT_FOUND: { status: 404, retryable: false },
   CANCELLED: { status: 499, retryable: false },
 
   RUNTIME_UNAVAILABLE: { status: 503, retryable: true },

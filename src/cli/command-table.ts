@@ -7,6 +7,7 @@ import { MACHINE } from "./command-specs/machine.ts";
 import { PROGRAMS } from "./command-specs/programs.ts";
 import { SANDBOX } from "./command-specs/sandbox.ts";
 import { SECRET } from "./command-specs/secret.ts";
+import { SERVER } from "./command-specs/server.ts";
 import { SERVING } from "./command-specs/serving.ts";
 import { STATE } from "./command-specs/state.ts";
 import { TEMPLATE } from "./command-specs/template.ts";
@@ -32,6 +33,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...TOOL,
   ...AROUND,
   ...CLIENT,
+  ...SERVER,
   ...AUDIT,
   ...TOKEN,
   ...SECRET,

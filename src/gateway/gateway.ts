@@ -13,6 +13,7 @@ import { createPortRouter } from "../network/ports/port-router.ts";
 import type { PortRouter } from "../network/ports/port-router.ts";
 import { findPortSandbox } from "../sandbox/port-sandbox.ts";
 import type { Principal, Sandboxes } from "../sandbox/sandbox.ts";
+import type { McpServers } from "./routes/servers.ts";
 import type { SecretVault } from "../secrets/secret-store.ts";
 import type { RequestAudit } from "./audit-requests.ts";
 import { claimOrigin } from "./claimed-origin.ts";
@@ -52,6 +53,8 @@ export interface GatewayOptions {
   /** Absent: none are kept. */
   readonly userTools?: () => Promise<UnitLife>;
   readonly secrets?: SecretVault;
+  /** Absent: it serves the tools of no other server. */
+  readonly mcpServers?: McpServers | undefined;
   readonly tools: ToolDoor;
   readonly resources?: ResourceDoor;
   readonly prompts?: PromptDoor;

@@ -24,6 +24,7 @@ import { toolRoutes } from "./routes/tools.ts";
 import { timeLineRoutes } from "./routes/time-line.ts";
 import { workspaceBaseRoutes } from "./routes/workspace-base.ts";
 import { secretRoutes } from "./routes/secrets.ts";
+import { type McpServers, serverRoutes } from "./routes/servers.ts";
 import type { OpenApiDocument } from "./surfaces/openapi.ts";
 import type { RoutedSurface } from "./surfaces/surface.ts";
 
@@ -32,6 +33,7 @@ export interface RestSurfaceOptions {
   readonly templates?: (() => Promise<Templates>) | undefined;
   readonly userTools?: (() => Promise<UnitLife>) | undefined;
   readonly secrets?: SecretVault;
+  readonly mcpServers?: McpServers | undefined;
   readonly isolation: () => Promise<HostIsolation>;
   readonly metrics?: ServerMetrics;
   readonly oauth?: ProtectedResource;
@@ -69,6 +71,7 @@ export function restSurface(options: RestSurfaceOptions): RoutedSurface {
       ...networkRoutes(sandboxes),
       ...portRoutes(sandboxes),
       ...secretRoutes(options.secrets),
+      ...serverRoutes(options.mcpServers),
     ],
     upgrades: [guestUpgrade({ sandboxes })],
   };

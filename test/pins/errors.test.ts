@@ -19,6 +19,7 @@ it("keeps every error code with its status", () => {
       "SERVER_UNREACHABLE 503 retryable",
       "SERVER_INCOMPATIBLE 502",
       "SERVER_REFUSED 502",
+      "MCP_SERVER_NOT_FOUND 404",
       "CANCELLED 499",
       "RUNTIME_UNAVAILABLE 503 retryable",
       "RUNTIME_FAILED 500 retryable",

@@ -41,6 +41,8 @@ export interface HubLab extends AsyncDisposable {
   /** What a list shows. */
   names(principal?: Principal): readonly string[];
   call(tool: string, args?: object, options?: HubCallOptions): Promise<ToolResult>;
+  /** By the server's name. */
+  states(): Readonly<Record<string, string>>;
   /** Resolves once the hub is so. */
   until(isSo: () => boolean): Promise<void>;
   liveSandboxes(): number;
@@ -77,6 +79,7 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
         ...((clientId !== undefined || ask) && { client: { ...(clientId !== undefined && { id: clientId }), ask: ask ?? asksNobody } }),
         ...more,
       }),
+    states: () => Object.fromEntries(hub.servers(LOCAL).map(({ name, state }) => [name, state])),
     until: (isSo) => changed(hub, isSo),
     liveSandboxes: () => sandboxes.liveCount(),
     close,

@@ -50,6 +50,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     templates: openOnce(() => stack.templates()),
     userTools: async () => countedLife(await stack.userTools(), tools.quota),
     secrets,
+    mcpServers: await hub?.(),
     facade: { tools: tools.catalog, settings: toolServers.settings, defaultSandbox: tools.defaultSandbox },
     prepare: (principal) =>
       toolServers.load(principal).catch((err: unknown) => log.error({ err }, "The tool server of a caller cannot be looked up")),

@@ -1,3 +1,4 @@
+import { type OpenOnce, openOnce } from "../../async/open-once.ts";
 import { printableText } from "../../files/printable.ts";
 import type { Hub } from "../../mcp/proxy/hub.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -6,13 +7,9 @@ import { printLine } from "../print.ts";
 import type { LocalStack } from "./open-stack.ts";
 
 /** Opens the servers of the file that `--mcp-config` names. Undefined: it names none. */
-export function hubOf(
-  call: CommandCall,
-  { env, stderr }: CommandContext,
-  { config, sandboxes }: LocalStack,
-): (() => Promise<Hub>) | undefined {
+export function hubOf(call: CommandCall, { env, stderr }: CommandContext, { config, sandboxes }: LocalStack): OpenOnce<Hub> | undefined {
   const file = textOption(call, "mcp-config");
   if (file === undefined) return undefined;
   const report = (problem: string): void => printLine(stderr, `belljar: ${printableText(problem)}`);
-  return async () => (await import("./open-hub.ts")).openHub({ file, config, sandboxes, env, report });
+  return openOnce(async () => (await import("./open-hub.ts")).openHub({ file, config, sandboxes, env, report }));
 }

@@ -1,4 +1,5 @@
 import type { BelljarError } from "../../errors.ts";
+import type { CreateOptions } from "../../sandbox/sandbox.ts";
 import type { ServerTarget } from "../client/config/resolve-server.ts";
 import type { HubSettings } from "./hub-settings.ts";
 
@@ -13,6 +14,22 @@ export interface HubServer {
 export interface UnusableServer {
   readonly name: string;
   readonly problem: BelljarError;
+}
+
+/** A server as its owner sees it. */
+export interface McpServerInfo {
+  readonly name: string;
+  readonly state: "starting" | "ready" | "failed" | "stopped";
+  /** Absent for an entry that cannot be used, as all that follows. */
+  readonly transport?: "stdio" | "http";
+  readonly isolation?: "sandbox" | "none";
+  /** Of its sandbox. */
+  readonly network?: NonNullable<CreateOptions["network"]>;
+  /** The names that callers see. */
+  readonly tools: readonly string[];
+  /** How many run now. */
+  readonly instances: number;
+  readonly error?: { readonly code: string; readonly message: string };
 }
 
 /** The servers of one configuration. */

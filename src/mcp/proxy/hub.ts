@@ -1,10 +1,11 @@
 import type { Caller, ChangeListener } from "../../catalog/caller.ts";
 import type { ToolSource } from "../../catalog/tool-source.ts";
 import type { Tool } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
 import { listFirst } from "../../catalog/unlisted.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
-import type { HubFile } from "./hub-server.ts";
-import { Upstream, type UpstreamParts, type UpstreamState } from "./upstream.ts";
+import { LOCAL, type Principal } from "../../sandbox/sandbox.ts";
+import type { HubFile, McpServerInfo } from "./hub-server.ts";
+import { Upstream, type UpstreamParts } from "./upstream.ts";
 
 export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged"> {
   /** How many tools a list shows; the others are found by a search. */
@@ -20,11 +21,13 @@ export class Hub implements ToolSource, AsyncDisposable {
   readonly #listeners = new Set<ChangeListener>();
   readonly #watchers = new Set<() => void>();
   readonly #listMax: number;
+  readonly #unusable: HubFile["unusable"];
   #tools: ReadonlyMap<string, Tool> = new Map();
 
   /** Begins to start the servers, and waits for none. */
   constructor({ servers, unusable }: HubFile, parts: HubParts) {
     this.#listMax = parts.listMax;
+    this.#unusable = unusable;
     for (const { problem } of unusable) parts.report(problem.message);
     const changed = (): void => this.#collect();
     const stateChanged = (): void => this.#watchers.forEach((watcher) => watcher());
@@ -45,9 +48,24 @@ export class Hub implements ToolSource, AsyncDisposable {
     return () => this.#listeners.delete(entry);
   }
 
-  /** By the server's name. */
-  states(): ReadonlyMap<string, UpstreamState> {
-    return new Map([...this.#upstreams].map(([name, upstream]) => [name, upstream.state]));
+  servers({ id }: Principal): readonly McpServerInfo[] {
+    if (id !== LOCAL.id) return [];
+    const unusable = this.#unusable.map(({ name, problem: { code, message } }): McpServerInfo => {
+      return { name, state: "failed", tools: [], instances: 0, error: { code, message } };
+    });
+    return [...[...this.#upstreams.values()].map((upstream) => upstream.info()), ...unusable];
+  }
+
+  /** The last lines of its stderr. Throws `MCP_SERVER_NOT_FOUND`. */
+  logs(principal: Principal, name: string): readonly string[] {
+    return this.#find(principal, name)?.logs() ?? [];
+  }
+
+  /** Ends it, and starts it anew. Rejects with `MCP_SERVER_NOT_FOUND`, and with `CONFIG_INVALID` for an entry that cannot be used. */
+  async restart(principal: Principal, name: string): Promise<void> {
+    const upstream = this.#find(principal, name);
+    if (upstream) return upstream.restart();
+    throw this.#unusable.find((one) => one.name === name)?.problem ?? notFound(name);
   }
 
   /** Calls back after a server's state has changed, until the returned function is called. */
@@ -61,6 +79,13 @@ export class Hub implements ToolSource, AsyncDisposable {
     await Promise.all([...this.#upstreams.values()].map((upstream) => upstream[Symbol.asyncDispose]()));
   }
 
+  /** Undefined for an entry that cannot be used. Throws `MCP_SERVER_NOT_FOUND`. */
+  #find({ id }: Principal, name: string): Upstream | undefined {
+    const isKnown = id === LOCAL.id && (this.#upstreams.has(name) || this.#unusable.some((one) => one.name === name));
+    if (!isKnown) throw notFound(name);
+    return this.#upstreams.get(name);
+  }
+
   /** Of two tools of one name the first server's stays. */
   #collect(): void {
     const tools = new Map<string, Tool>();
@@ -69,4 +94,11 @@ export class Hub implements ToolSource, AsyncDisposable {
     this.#tools = tools;
     for (const listener of this.#listeners) listener(LOCAL.id);
   }
+}
+
+function notFound(name: string): BelljarError {
+  return new BelljarError(
+    "MCP_SERVER_NOT_FOUND",
+    `There is no MCP server ${JSON.stringify(name.slice(0, 100))}; list them to see which there are`,
+  );
 }

@@ -40,6 +40,12 @@ export class Instances<One extends Instance> implements AsyncDisposable {
     return this.#held.size;
   }
 
+  /** Ends those that there are, whomever they serve. Later ones are new. */
+  async endAll(): Promise<void> {
+    for (const key of this.#held.keys()) this.#end(key);
+    await Promise.all(this.#ending);
+  }
+
   /** The instance of `key` that serves nobody is that of `next` from now on, unless there is none, or `next` has one. */
   handOver(key: string, next: string): void {
     const held = this.#held.get(key);
@@ -62,8 +68,7 @@ export class Instances<One extends Instance> implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    for (const key of this.#held.keys()) this.#end(key);
-    await Promise.all(this.#ending);
+    await this.endAll();
   }
 
   async #opened({ opening }: Held<One>, signal: AbortSignal): Promise<One> {

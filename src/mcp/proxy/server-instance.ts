@@ -5,6 +5,8 @@ import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../../sandbox
 import type { StdioTarget } from "../client/config/resolve-server.ts";
 import type { ServerHandlers } from "../client/server-handlers.ts";
 import { openSession, type ServerSession } from "../client/server-session.ts";
+import { ProcessTransport } from "../client/transport/process-transport.ts";
+import type { ProgramTransport } from "../client/transport/program-transport.ts";
 import { askCaller } from "./ask-caller.ts";
 import type { HubServer } from "./hub-server.ts";
 import type { Instance } from "./instances.ts";
@@ -31,25 +33,28 @@ export interface InstanceStart {
   readonly signal: AbortSignal;
   /** Called when the server says so. */
   readonly listChanged: NonNullable<ServerHandlers["listChanged"]>;
+  /** Is given what the server writes to stderr. */
+  readonly said: (chunk: Buffer) => void;
 }
 
 /** Starts a server, in a sandbox of the principal's unless its entry says otherwise, or reaches it. Rejects with an error that names it. */
 export async function openInstance(
   { sandboxes, version, schemas }: InstanceParts,
   { name, target, settings }: HubServer,
-  { principal, listChanged, signal }: InstanceStart,
+  { principal, listChanged, said, signal }: InstanceStart,
 ): Promise<ServerInstance> {
   const calls = new Set<ToolContext>();
   const elicit: ServerHandlers["elicit"] = async (params) => askCaller({ server: name, calls, schemas: await schemas() }, params);
   const handlers = { elicit, listChanged };
+  const heard = <Transport extends ProgramTransport>(transport: Transport): Transport => Object.assign(transport, { onsaid: said });
   const options = { version, startTimeoutMs: target.startTimeoutMs ?? START_TIMEOUT_MS, signal, handlers };
   if (target.kind !== "stdio" || settings.isolation === "none") {
-    const session = await openSession(target, options);
+    const session = await openSession(target, { ...options, openProgram: (program) => heard(new ProcessTransport(program)) });
     return { session, calls, ended: session.ended, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
   }
   const sandbox = await sandboxes.create(principal, sandboxOptions(settings), signal);
   try {
-    const session = await openSession(target, { ...options, openProgram: (program) => inSandbox(sandbox, program) });
+    const session = await openSession(target, { ...options, openProgram: (program) => heard(inSandbox(sandbox, program)) });
     return {
       session,
       calls,

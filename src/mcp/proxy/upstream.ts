@@ -7,7 +7,8 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";
 import type { Progress, ServerSession } from "../client/server-session.ts";
-import type { HubServer } from "./hub-server.ts";
+import { LastLines } from "../client/transport/last-lines.ts";
+import type { HubServer, McpServerInfo } from "./hub-server.ts";
 import { hubNames } from "./hub-names.ts";
 import { Instances } from "./instances.ts";
 import { type Definition, definitionSchema, proxiedTool } from "./proxied-tool.ts";
@@ -17,6 +18,8 @@ const TOOLS_MAX = 10_000;
 const INSTANCES_MAX = 32;
 const AGAIN_FIRST_MS = 1_000;
 const AGAIN_LAST_MS = 300_000;
+/** What is kept of what a server writes to stderr. */
+const LOG = { bytes: 64 * 1_024, lines: 1_000 };
 /** The key of the instance that lists the tools. */
 const LISTS = "lists";
 /** While all is well nobody looks again. */
@@ -48,6 +51,7 @@ export class Upstream implements AsyncDisposable {
   readonly #closing = new AbortController();
   #state: UpstreamState = { state: "starting" };
   #tools: readonly Tool[] = [];
+  readonly #said = new LastLines(LOG);
   #failures = 0;
   #readAt = -AGAIN_FIRST_MS;
   #soon: NodeJS.Timeout | undefined;
@@ -69,6 +73,36 @@ export class Upstream implements AsyncDisposable {
     return this.#tools;
   }
 
+  info(): McpServerInfo {
+    const { name, target, settings } = this.#server;
+    const isolation = target.kind === "stdio" ? settings.isolation : "none";
+    const { state, error } = { error: undefined, ...this.state };
+    return {
+      name,
+      state,
+      transport: target.kind === "stdio" ? "stdio" : "http",
+      isolation,
+      ...(isolation === "sandbox" && { network: settings.network }),
+      tools: this.#tools.map((tool) => tool.name),
+      instances: this.#instances.size,
+      ...(error && { error: { code: error.code, message: error.message } }),
+    };
+  }
+
+  /** The last lines that its instances wrote to stderr. */
+  logs(): readonly string[] {
+    return this.#said.lines();
+  }
+
+  /** Ends its instances, and lists its tools anew. Resolves once that has succeeded or failed. */
+  async restart(): Promise<void> {
+    await this.#instances.endAll();
+    this.#state = { state: "starting" };
+    this.#failures = 0;
+    this.#reading = this.#look().then(() => undefined);
+    await this.#reading;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#soon);
@@ -80,7 +114,12 @@ export class Upstream implements AsyncDisposable {
   async #open(signal: AbortSignal): Promise<ServerInstance> {
     let session: ServerSession | undefined;
     const listChanged = (list: ListName): void => void (list === "tools" && session && this.#readSoon(session));
-    const instance = await openInstance(this.#parts, this.#server, { principal: LOCAL, signal, listChanged });
+    const instance = await openInstance(this.#parts, this.#server, {
+      principal: LOCAL,
+      signal,
+      listChanged,
+      said: (chunk) => this.#said.add(chunk),
+    });
     session = instance.session;
     return instance;
   }

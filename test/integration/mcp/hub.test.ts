@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Progress } from "../../../src/catalog/tool.ts";
-import type { Principal } from "../../../src/sandbox/sandbox.ts";
+import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { type HubCallOptions, type HubLab, hubServer, openHubLab } from "../../support/hub-lab.ts";
 import { textOf } from "../../support/tools-lab.ts";
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
     },
     { env: { GIVEN: "t0ken", AWS_SECRET_ACCESS_KEY: "s3cret", PATH: process.env["PATH"] ?? "" } },
   );
-  await lab.until(() => [...lab.hub.states().values()].every(({ state }) => state !== "starting"));
+  await lab.until(() => Object.values(lab.states()).every((state) => state !== "starting"));
 }, 120_000);
 afterAll(async () => {
   await lab?.[Symbol.asyncDispose]();
@@ -45,13 +45,10 @@ it("serves the tools of each server under its name, those alone that are selecte
   expect(names).toContain("mcp_one_a_b_c");
   expect(names.filter((name) => name.startsWith("mcp_folder_"))).toEqual(["mcp_folder_look", "mcp_folder_write"]);
   expect(names.filter((name) => /_(?:bad|nothing)$|_off_|_dies_/.test(name))).toEqual([]);
-  expect([...lab.hub.states()].map(([name, { state }]) => [name, state])).toEqual([
-    ["one", "ready"],
-    ["bare", "ready"],
-    ["folder", "ready"],
-    ["dies", "failed"],
-    ["absent", "failed"],
-  ]);
+  expect(lab.states()).toEqual({
+    ...{ one: "ready", bare: "ready", folder: "ready" },
+    ...{ dies: "failed", absent: "failed", hidden: "failed", wrong: "failed", twice: "failed" },
+  });
 });
 
 it("says what is wrong with a server, once, with its last words", () => {
@@ -157,8 +154,25 @@ it("starts a server again that died in a call", async () => {
   expect(textOf(await lab.call("mcp_one_count", {}, { clientId: "dying" }))).toBe("1");
 });
 
+it("shows its owner each server, its last words, and starts it again when it is asked", async () => {
+  const [one] = lab.hub.servers(LOCAL);
+  expect(one).toMatchObject({ name: "one", transport: "stdio", isolation: "sandbox", network: "none" });
+  expect(one?.tools).toContain("mcp_one_count");
+  expect(lab.hub.servers(LOCAL).find(({ name }) => name === "wrong")).toMatchObject({ error: { code: "CONFIG_INVALID" } });
+  expect(lab.hub.logs(LOCAL, "one")).toContain("ready to serve");
+  expect(lab.hub.logs(LOCAL, "dies")).toContain("no database");
+  const count = async () => textOf(await lab.call("mcp_one_count", {}, { clientId: "again" }));
+  expect([await count(), await count()]).toEqual(["1", "2"]);
+  await lab.hub.restart(LOCAL, "one");
+  expect([await count(), lab.states()["one"]]).toEqual(["1", "ready"]);
+  await expect(lab.hub.restart(LOCAL, "wrong")).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  await expect(lab.hub.restart(LOCAL, "absent-name")).rejects.toMatchObject({ code: "MCP_SERVER_NOT_FOUND" });
+});
+
 it("is the local user's alone", async () => {
-  expect(lab.names(OTHER)).toEqual([]);
+  expect([lab.names(OTHER), lab.hub.servers(OTHER)]).toEqual([[], []]);
+  expect(() => lab.hub.logs(OTHER, "one")).toThrow(expect.objectContaining({ code: "MCP_SERVER_NOT_FOUND" }));
+  await expect(lab.hub.restart(OTHER, "one")).rejects.toMatchObject({ code: "MCP_SERVER_NOT_FOUND" });
   await expect(lab.call("mcp_one_count", {}, { principal: OTHER })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
 });
 
@@ -171,7 +185,7 @@ it("lists the first tools, and finds the others by a search", async () => {
 
 it("ends a server that nobody calls, and all with itself", async () => {
   await using idle = await openHubLab({ one: hubServer(), two: hubServer() }, { idleMs: 50, prefix: "" });
-  await idle.until(() => idle.hub.states().get("two")?.state === "stopped" && idle.hub.states().get("one")?.state === "stopped");
+  await idle.until(() => idle.states()["one"] === "stopped" && idle.states()["two"] === "stopped");
   expect(textOf(await idle.call("count"))).toBe("1");
   const hanging = idle.call("hang", {}, { clientId: "last" });
   await idle.close();

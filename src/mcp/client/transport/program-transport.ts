@@ -13,6 +13,8 @@ export abstract class ProgramTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
+  /** Is given what the program writes to stderr. */
+  onsaid?: (chunk: Buffer) => void;
   readonly stderr = null;
   /** The server's name, for errors. */
   readonly #name: string;
@@ -52,7 +54,10 @@ export abstract class ProgramTransport implements Transport {
     if (!stdin.write(serializeMessage(message))) await Promise.race([once(stdin, "drain"), once(stdin, "close")]);
   }
 
-  protected readonly heardError = (chunk: Buffer): void => this.#said.add(chunk);
+  protected readonly heardError = (chunk: Buffer): void => {
+    this.#said.add(chunk);
+    this.onsaid?.(chunk);
+  };
 
   protected readonly heard = (chunk: Buffer): void => {
     try {
