@@ -16,6 +16,11 @@ export interface JsonSchemas {
    * owner from then on, even after it is read again. What a busy machine kept from its end is tried again with the next value.
    */
   read(schema: unknown, owner: string): ToolSchema;
+  /**
+   * The same for one of very many schemas: it is compiled when the first value is checked. Throws `ARGUMENTS_INVALID` only for what can be
+   * told without that; a schema that cannot be compiled refuses every value, with the reason.
+   */
+  readLater(schema: unknown, owner: string): ToolSchema;
 }
 
 const SCHEMA_BYTES_MAX = 262_144;
@@ -93,6 +98,24 @@ class Validators implements JsonSchemas {
       parse: (value) => {
         if (known.validator === "stalled") known = this.#find(text);
         return this.#check(known, owner, value);
+      },
+    };
+  }
+
+  readLater(schema: unknown, owner: string): ToolSchema {
+    assertBounded(schema);
+    assertRefersToItself(schema);
+    let read: ToolSchema | undefined;
+    return {
+      schema: schema as JsonSchema,
+      parse: (value) => {
+        try {
+          read ??= this.read(schema, owner);
+        } catch (error) {
+          if (error instanceof BelljarError) return { problems: [error.message] };
+          throw error;
+        }
+        return read.parse(value);
       },
     };
   }
@@ -178,6 +201,16 @@ function assertBounded(schema: unknown): string {
     throw invalid('it must be an object with "type": "object"');
   }
   return text;
+}
+
+/** Of a schema that is not nested too deep. */
+function assertRefersToItself(part: unknown): void {
+  if (typeof part !== "object" || part === null) return;
+  for (const [key, value] of Object.entries(part)) {
+    const isReference = (key === "$ref" || key === "$dynamicRef") && typeof value === "string";
+    if (isReference && !value.startsWith("#")) throw invalid(`it refers to another document, ${JSON.stringify(value.slice(0, 100))}`);
+    assertRefersToItself(value);
+  }
 }
 
 function invalid(reason: string, cause?: unknown): BelljarError {

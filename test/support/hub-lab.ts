@@ -4,6 +4,7 @@ import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallClient } from "../../src/catalog/question.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
+import { lookOnHost } from "../../src/cli/compose/open-hub.ts";
 import { Hub } from "../../src/mcp/proxy/hub.ts";
 import { readHubFile } from "../../src/mcp/proxy/hub-file.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
@@ -55,7 +56,7 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const home = await makeHome();
   const sandboxes = createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto")), config });
   const problems: string[] = [];
-  const scope = { env, workspaceFolder: "/", userHome: "/", inputs: new Map(), isOnHost: (path: string) => path.startsWith("/host") };
+  const scope = { env, workspaceFolder: "/", userHome: "/", inputs: new Map(), lookOnHost };
   const file = await readHubFile(JSON.stringify({ mcpServers: servers }), "mcp.json", scope);
   const report = (problem: string): void => void problems.push(problem);
   const hub = new Hub(file, { sandboxes, version: "1", schemas: openJsonSchemas, idleMs, prefix, listMax, report });

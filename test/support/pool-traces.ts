@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { vi } from "vitest";
+import { expect, vi } from "vitest";
 import { outside } from "../security/support/outside.ts";
 
 const GONE = { timeout: 30_000, interval: 10 };
@@ -23,6 +23,11 @@ export async function poolTraces(home: string): Promise<PoolTraces> {
 export async function untilUnmounted(home: string): Promise<void> {
   const isGone = async (): Promise<boolean> => JSON.stringify(await poolTraces(home)) === JSON.stringify(NO_POOL);
   await vi.waitUntil(isGone, GONE);
+}
+
+/** On a busy machine a caretaker that is not needed, or was killed, may be there for a moment. */
+export async function untilPoolIs(home: string, expected: object): Promise<void> {
+  await vi.waitFor(async () => expect(await poolTraces(home)).toMatchObject(expected), GONE);
 }
 
 /** A process of the native binary that has the pool's lock open as its third descriptor, as a process of Node has not. */

@@ -4,6 +4,7 @@ import { openOnce } from "../../async/open-once.ts";
 import { openJsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Config } from "../../config/config.ts";
 import { BelljarError } from "../../errors.ts";
+import { errnoOf } from "../../files/file-error.ts";
 import { readSettingsText } from "../../files/read-settings-text.ts";
 import { Hub } from "../../mcp/proxy/hub.ts";
 import { readHubFile } from "../../mcp/proxy/hub-file.ts";
@@ -23,7 +24,7 @@ export interface HubOptions {
 export async function openHub({ file, config, sandboxes, env, report }: HubOptions): Promise<Hub> {
   const text = await readSettingsText(file);
   if (text === undefined) throw new BelljarError("CONFIG_INVALID", `There is no file ${file}: name one with mcpServers in it`);
-  const scope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), isOnHost };
+  const scope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
   const schemas = openOnce(() => openJsonSchemas());
   const { prefix, idleMs, listMax } = config.mcp;
   return new Hub(await readHubFile(text, file, scope), {
@@ -37,6 +38,11 @@ export async function openHub({ file, config, sandboxes, env, report }: HubOptio
   });
 }
 
-function isOnHost(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+/** What cannot be looked at may be there. */
+export function lookOnHost(path: string): "folder" | "file" | undefined {
+  try {
+    return statSync(path).isDirectory() ? "folder" : "file";
+  } catch (cause) {
+    return errnoOf(cause) === "EACCES" ? "file" : undefined;
+  }
 }

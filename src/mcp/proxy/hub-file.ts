@@ -4,13 +4,12 @@ import { parseSettings } from "../client/config/parse-settings.ts";
 import { readConfigText } from "../client/config/read-config.ts";
 import type { ConfiguredServer } from "../client/config/server-config.ts";
 import type { HubFile, HubServer, UnusableServer } from "./hub-server.ts";
-import { readHubSettings } from "./hub-settings.ts";
+import { assertHasEffect, readHubSettings } from "./hub-settings.ts";
 import { loadTarget } from "../client/load-target.ts";
-import { assertShown } from "./assert-shown.ts";
+import { assertShown, type LookOnHost } from "./assert-shown.ts";
 
 export interface HubScope extends ConfigScope {
-  /** Whether this machine has something at that path. */
-  readonly isOnHost: (path: string) => boolean;
+  readonly lookOnHost: LookOnHost;
 }
 
 /** The tables of `mcpServers` in the files of hosts; the hub's own fields stand beside theirs. */
@@ -46,7 +45,8 @@ async function toHubServer(
   if (problem) throw problem;
   if (config.isDisabled) return undefined;
   const settings = readHubSettings(entry, { file, name });
+  assertHasEffect(config, settings, entry, { file, name });
   const server = { name, target: await loadTarget(config, file, scope), settings };
-  assertShown(server, scope.isOnHost);
+  assertShown(server, scope.lookOnHost);
   return server;
 }

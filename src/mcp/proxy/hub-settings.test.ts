@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readHubSettings } from "./hub-settings.ts";
+import { assertHasEffect, readHubSettings } from "./hub-settings.ts";
 
 const place = { file: "mcp.json", name: "one" };
 
@@ -42,4 +42,19 @@ it.each([
     expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringMatching(message) }),
   );
   expect(() => readHubSettings(entry, place)).toThrow(/^mcp\.json: server "one"/);
+});
+
+it.each([
+  ["http", {}, { network: "none" }, "network"],
+  ["stdio", { isolation: "none" }, { mounts: [] }, "mounts"],
+  ["stdio", { isolation: "none" }, { limits: {} }, "limits"],
+])("refuses what has no effect on a server of kind %s with %j: %j", (kind, more, fields, field) => {
+  const entry = { ...more, ...fields };
+  const check = () => assertHasEffect({ kind: kind as "stdio" }, readHubSettings(entry, place), entry, place);
+  expect(check).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining(`${field}: has no effect`) }));
+});
+
+it("takes the same of a server in a sandbox", () => {
+  const entry = { network: "none", mounts: [], limits: {} };
+  expect(() => assertHasEffect({ kind: "stdio" }, readHubSettings(entry, place), entry, place)).not.toThrow();
 });

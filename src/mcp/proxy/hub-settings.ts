@@ -4,6 +4,7 @@ import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import type { CreateOptions } from "../../sandbox/sandbox.ts";
 import { createOptionsSchema } from "../../sandbox/wire/create-schema.ts";
 import { entryError } from "../client/config/read-entry.ts";
+import type { ServerConfig } from "../client/config/server-config.ts";
 
 /** What an entry says to the hub, beside what it says to every host. */
 export interface HubSettings {
@@ -23,6 +24,8 @@ export interface HubSettings {
 /** Where the one folder is inside. */
 export const MOUNT_PATH = "/workspace";
 
+/** Fields that say something of a server's sandbox alone. */
+const OF_A_SANDBOX = ["network", "limits", "template", "mounts"];
 const NETWORK = 'must be "none", "all" or {"allow": ["HOST", ...]}';
 const NAMES_MAX = 10_000;
 const toolName = z.string().min(1).max(1_000);
@@ -61,6 +64,18 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
     select: select && new Set(select),
     rename,
   };
+}
+
+/** Throws `CONFIG_INVALID` for a field that looks as if it confined a server which runs in no sandbox. */
+export function assertHasEffect(
+  { kind }: Pick<ServerConfig, "kind">,
+  { isolation }: HubSettings,
+  entry: unknown,
+  place: { readonly file: string; readonly name: string },
+): void {
+  if (kind === "stdio" && isolation === "sandbox") return;
+  const idle = OF_A_SANDBOX.find((field) => typeof entry === "object" && entry !== null && Object.hasOwn(entry, field));
+  if (idle !== undefined) throw entryError(place, idle, "has no effect, for this server runs in no sandbox: leave it out");
 }
 
 function settingsError(error: z.ZodError | undefined, place: { readonly file: string; readonly name: string }): BelljarError {

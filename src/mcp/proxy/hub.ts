@@ -4,13 +4,16 @@ import type { Tool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { listFirst } from "../../catalog/unlisted.ts";
 import { LOCAL, type Principal } from "../../sandbox/sandbox.ts";
-import type { HubFile, McpServerInfo } from "./hub-server.ts";
+import { serverLabels } from "./hub-names.ts";
+import type { HubFile, HubServer, McpServerInfo } from "./hub-server.ts";
 import { Upstream, type UpstreamParts } from "./upstream.ts";
 
 export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged"> {
   /** How many tools a list shows; the others are found by a search. */
   readonly listMax: number;
 }
+
+const TOLD_MAX = 100;
 
 /**
  * Other servers' tools, for the catalog. They are the local user's, who named the file with the servers: no other caller sees them. Disposing
@@ -21,17 +24,23 @@ export class Hub implements ToolSource, AsyncDisposable {
   readonly #listeners = new Set<ChangeListener>();
   readonly #watchers = new Set<() => void>();
   readonly #listMax: number;
+  readonly #report: HubParts["report"];
+  readonly #told = new Set<string>();
   readonly #unusable: HubFile["unusable"];
   #tools: ReadonlyMap<string, Tool> = new Map();
 
   /** Begins to start the servers, and waits for none. */
   constructor({ servers, unusable }: HubFile, parts: HubParts) {
     this.#listMax = parts.listMax;
+    this.#report = parts.report;
     this.#unusable = unusable;
     for (const { problem } of unusable) parts.report(problem.message);
     const changed = (): void => this.#collect();
     const stateChanged = (): void => this.#watchers.forEach((watcher) => watcher());
-    this.#upstreams = new Map(servers.map((server) => [server.name, new Upstream(server, { ...parts, changed, stateChanged })]));
+    const labels = serverLabels(servers.map(({ name }) => name));
+    const open = (server: HubServer): Upstream =>
+      new Upstream(server, labels.get(server.name) ?? server.name, { ...parts, changed, stateChanged });
+    this.#upstreams = new Map(servers.map((server) => [server.name, open(server)]));
   }
 
   list({ principal }: Pick<Caller, "principal">): readonly Tool[] {
@@ -76,7 +85,15 @@ export class Hub implements ToolSource, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#upstreams.values()].map((upstream) => upstream[Symbol.asyncDispose]()));
+    const ended = await Promise.allSettled([...this.#upstreams.values()].map((upstream) => upstream[Symbol.asyncDispose]()));
+    const failed = ended.find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
+  }
+
+  #tellOnce(problem: string): void {
+    if (this.#told.has(problem) || this.#told.size >= TOLD_MAX) return;
+    this.#told.add(problem);
+    this.#report(problem);
   }
 
   /** Undefined for an entry that cannot be used. Throws `MCP_SERVER_NOT_FOUND`. */
@@ -86,11 +103,14 @@ export class Hub implements ToolSource, AsyncDisposable {
     return this.#upstreams.get(name);
   }
 
-  /** Of two tools of one name the first server's stays. */
+  /** Of two tools of one name, as there may be where names have no prefix, the first server's stays. */
   #collect(): void {
     const tools = new Map<string, Tool>();
-    for (const upstream of this.#upstreams.values())
-      for (const tool of upstream.tools) if (!tools.has(tool.name)) tools.set(tool.name, tool);
+    for (const [server, upstream] of this.#upstreams)
+      for (const tool of upstream.tools) {
+        if (!tools.has(tool.name)) tools.set(tool.name, tool);
+        else this.#tellOnce(`The tool "${tool.name}" of the server "${server}" is left out: another server has one of that name`);
+      }
     this.#tools = tools;
     for (const listener of this.#listeners) listener(LOCAL.id);
   }

@@ -1,4 +1,8 @@
 import { settleWithin } from "../../async/settle-within.ts";
+import { BelljarError } from "../../errors.ts";
+
+/** A start has a limit of its own. */
+const LONGEST_MS = 3_600_000;
 
 /** One run of something that serves calls. */
 export interface Instance extends AsyncDisposable {
@@ -10,7 +14,7 @@ export interface InstancesOptions<One extends Instance> {
   readonly open: (signal: AbortSignal) => Promise<One>;
   /** One that serves nobody for so long ends. */
   readonly idleMs: number;
-  /** Beyond it the one that was used least recently ends, if it serves nobody. */
+  /** For one more the one that was used least recently ends, if it serves nobody. */
   readonly most: number;
   /** Called after the number of instances has changed. */
   readonly changed: () => void;
@@ -20,6 +24,7 @@ interface Held<One> {
   key: string;
   readonly opening: Promise<One>;
   readonly giveUp: AbortController;
+  instance?: One;
   users: number;
   idle?: NodeJS.Timeout;
 }
@@ -55,7 +60,13 @@ export class Instances<One extends Instance> implements AsyncDisposable {
     held.key = next;
   }
 
-  /** Rejects as the start and the work do. The start goes on for others if the signal aborts. */
+  /** The key of an instance that has not ended. */
+  keyOf(instance: One): string | undefined {
+    for (const held of this.#held.values()) if (held.instance === instance) return held.key;
+    return undefined;
+  }
+
+  /** Rejects as the start and the work do, and with `QUOTA_EXCEEDED`. The start goes on for others if the signal aborts. */
   async use<T>(key: string, signal: AbortSignal, work: (instance: One) => Promise<T>): Promise<T> {
     const held = this.#hold(key);
     try {
@@ -78,15 +89,16 @@ export class Instances<One extends Instance> implements AsyncDisposable {
   }
 
   #hold(key: string): Held<One> {
-    if (this.#isClosed) throw new DOMException("The servers are being closed", "AbortError");
-    const held = this.#held.get(key) ?? this.#open(key);
+    if (this.#isClosed) throw new BelljarError("CANCELLED", "The servers are being closed");
+    const known = this.#held.get(key);
+    if (!known) this.#makeRoom();
+    const held = known ?? this.#open(key);
     // The last place is that of the latest.
     this.#held.delete(key);
     this.#held.set(key, held);
     clearTimeout(held.idle);
     held.users += 1;
     if (held.users === 1) this.#options.changed();
-    this.#makeRoom();
     return held;
   }
 
@@ -94,7 +106,10 @@ export class Instances<One extends Instance> implements AsyncDisposable {
     const giveUp = new AbortController();
     const held: Held<One> = { key, opening: this.#options.open(giveUp.signal), giveUp, users: 0 };
     const forget = (): void => void (this.#held.get(held.key) === held && this.#end(held.key));
-    held.opening.then(({ ended }) => ended.then(forget, forget), forget);
+    held.opening.then((instance) => {
+      held.instance = instance;
+      instance.ended.then(forget, forget);
+    }, forget);
     return held;
   }
 
@@ -104,9 +119,12 @@ export class Instances<One extends Instance> implements AsyncDisposable {
     held.idle = setTimeout(() => this.#end(held.key), this.#options.idleMs).unref();
   }
 
+  /** Throws `QUOTA_EXCEEDED` if all are in use. */
   #makeRoom(): void {
-    if (this.#held.size <= this.#options.most) return;
+    const { most } = this.#options;
+    if (this.#held.size < most) return;
     for (const [key, { users }] of this.#held) if (users === 0) return this.#end(key);
+    throw new BelljarError("QUOTA_EXCEEDED", `This server has ${most} instances that all answer calls: wait until one is free`);
   }
 
   #end(key: string): void {
@@ -124,6 +142,3 @@ export class Instances<One extends Instance> implements AsyncDisposable {
     this.#ending.add(ending);
   }
 }
-
-/** The start has a limit of its own. */
-const LONGEST_MS = 3_600_000;

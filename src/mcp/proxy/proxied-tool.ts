@@ -11,7 +11,7 @@ export const PROXIED_TOOLSET = "mcp";
 const DESCRIPTION_MAX = 2_047;
 const TITLE_MAX = 200;
 
-const hints = z.looseObject({
+const hints = z.object({
   title: z.string().optional().catch(undefined),
   readOnlyHint: z.boolean().optional().catch(undefined),
   destructiveHint: z.boolean().optional().catch(undefined),
@@ -20,10 +20,18 @@ const hints = z.looseObject({
 });
 
 /** What a server says of one of its tools; `name` is what it calls it. */
-export const definitionSchema = z.looseObject({
+export const definitionSchema = z.object({
   name: z.string().min(1).max(1_000),
-  title: z.string().optional().catch(undefined),
-  description: z.string().optional().catch(undefined),
+  title: z
+    .string()
+    .transform((text) => text.slice(0, TITLE_MAX))
+    .optional()
+    .catch(undefined),
+  description: z
+    .string()
+    .transform((text) => text.slice(0, DESCRIPTION_MAX))
+    .optional()
+    .catch(undefined),
   inputSchema: z.record(z.string(), z.unknown()),
   outputSchema: z.record(z.string(), z.unknown()).optional().catch(undefined),
   annotations: hints.optional().catch(undefined),
@@ -44,12 +52,12 @@ export interface ProxiedToolOptions {
 /** A tool of another server, for the catalog. Throws `ARGUMENTS_INVALID` for a schema that cannot be used. */
 export function proxiedTool({ name, server, definition, schemas, call }: ProxiedToolOptions): Tool {
   const { title, description, inputSchema, outputSchema, annotations } = definition;
-  const shown = (title ?? annotations?.title ?? definition.name).slice(0, TITLE_MAX);
+  const shown = title ?? annotations?.title?.slice(0, TITLE_MAX) ?? definition.name.slice(0, TITLE_MAX);
   const isReadOnly = annotations?.readOnlyHint === true;
   return {
     name,
     title: shown,
-    description: (description ?? shown).slice(0, DESCRIPTION_MAX),
+    description: description ?? shown,
     toolset: PROXIED_TOOLSET,
     origin: "proxied",
     annotations: {
@@ -59,8 +67,9 @@ export function proxiedTool({ name, server, definition, schemas, call }: Proxied
       idempotentHint: annotations?.idempotentHint ?? false,
       openWorldHint: annotations?.openWorldHint ?? true,
     },
-    input: schemas.read(inputSchema, `mcp ${server}`),
-    ...(outputSchema && { output: schemas.read(outputSchema, `mcp ${server}`) }),
+    input: schemas.readLater(inputSchema, `mcp ${server}`),
+    // What is shown as the schema of a result must be one of an object.
+    ...(outputSchema?.["type"] === "object" && { output: schemas.readLater(outputSchema, `mcp ${server}`) }),
     run: async (context, args) => toResult(server, await call(context, args as JsonObject)),
   };
 }
@@ -83,6 +92,7 @@ export function toResult(server: string, { content, structuredContent, isError }
     const { data } = block.safeParse(given);
     return (data as ToolContent | undefined) ?? { type: "text", text: `[A part of the answer of ${server} is none that MCP knows]` };
   });
+  if (blocks.length === 0 && Array.isArray(structuredContent)) blocks.push({ type: "text", text: JSON.stringify(structuredContent) });
   const texts = blocks.flatMap((one) => (one.type === "text" ? [one.text] : []));
   const value = isRecord(structuredContent) ? structuredContent : texts.length === blocks.length ? texts.join("\n") : blocks;
   return {

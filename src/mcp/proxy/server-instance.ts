@@ -1,5 +1,4 @@
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
-import type { ToolContext } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import type { StdioTarget } from "../client/config/resolve-server.ts";
@@ -7,7 +6,7 @@ import type { ServerHandlers } from "../client/server-handlers.ts";
 import { openSession, type ServerSession } from "../client/server-session.ts";
 import { ProcessTransport } from "../client/transport/process-transport.ts";
 import type { ProgramTransport } from "../client/transport/program-transport.ts";
-import { askCaller } from "./ask-caller.ts";
+import { askCaller, type OpenCall } from "./open-call.ts";
 import type { HubServer } from "./hub-server.ts";
 import type { Instance } from "./instances.ts";
 import { SandboxTransport } from "./sandbox-transport.ts";
@@ -19,7 +18,9 @@ const START_TIMEOUT_MS = 60_000;
 export interface ServerInstance extends Instance {
   readonly session: ServerSession;
   /** The calls that it answers now. */
-  readonly calls: Set<ToolContext>;
+  readonly calls: Set<OpenCall>;
+  /** From now on it asks nobody: a question could belong to a call that was given up. */
+  refuseQuestions(): void;
 }
 
 export interface InstanceParts {
@@ -43,14 +44,17 @@ export async function openInstance(
   { name, target, settings }: HubServer,
   { principal, listChanged, said, signal }: InstanceStart,
 ): Promise<ServerInstance> {
-  const calls = new Set<ToolContext>();
-  const elicit: ServerHandlers["elicit"] = async (params) => askCaller({ server: name, calls, schemas: await schemas() }, params);
+  const calls = new Set<OpenCall>();
+  let asks = true;
+  const refuseQuestions = (): void => void (asks = false);
+  const elicit: ServerHandlers["elicit"] = async (params, taken) =>
+    askCaller({ server: name, calls: asks ? calls : new Set(), schemas: await schemas() }, params, taken);
   const handlers = { elicit, listChanged };
   const heard = <Transport extends ProgramTransport>(transport: Transport): Transport => Object.assign(transport, { onsaid: said });
   const options = { version, startTimeoutMs: target.startTimeoutMs ?? START_TIMEOUT_MS, signal, handlers };
   if (target.kind !== "stdio" || settings.isolation === "none") {
     const session = await openSession(target, { ...options, openProgram: (program) => heard(new ProcessTransport(program)) });
-    return { session, calls, ended: session.ended, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+    return { session, calls, refuseQuestions, ended: session.ended, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
   }
   const sandbox = await sandboxes.create(principal, sandboxOptions(settings), signal);
   try {
@@ -58,14 +62,19 @@ export async function openInstance(
     return {
       session,
       calls,
-      ended: Promise.race([session.ended, sandbox.ended]),
+      refuseQuestions,
+      ended: Promise.race([session.ended, ...(sandbox.ended ? [sandbox.ended] : [])]),
       async [Symbol.asyncDispose]() {
-        await session[Symbol.asyncDispose]();
-        await sandbox.kill();
+        try {
+          await session[Symbol.asyncDispose]();
+        } finally {
+          await sandbox.kill();
+        }
       },
     };
   } catch (cause) {
-    await sandbox.kill();
+    // It ends with this process at the latest; why it did not start is what its owner must hear.
+    await sandbox.kill().catch(() => undefined);
     throw cause;
   }
 }
@@ -83,10 +92,10 @@ function sandboxOptions({ network, limits, template, mount }: HubServer["setting
   };
 }
 
-function inSandbox(sandbox: Sandbox, { name, command, args, ownEnv }: StdioTarget): SandboxTransport {
+function inSandbox(sandbox: Sandbox, { name, command, args, ownEnv, cwd }: StdioTarget): SandboxTransport {
   const start = async (signal: AbortSignal) => {
     try {
-      return await sandbox.guest.exec({ argv: [command, ...args], env: ownEnv, signal });
+      return await sandbox.guest.exec({ argv: [command, ...args], env: ownEnv, signal, ...(cwd !== undefined && { cwd }) });
     } catch (cause) {
       if (!(cause instanceof BelljarError) || cause.code !== "COMMAND_NOT_FOUND") throw cause;
       const advice = `its sandbox has no program ${command}: name one that its template has, or a template that has it`;

@@ -1,29 +1,34 @@
-import { allPages } from "../../async/all-pages.ts";
-import { repeat } from "../../async/repeat.ts";
+import { createHash } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool, ToolContext } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";
-import type { Progress, ServerSession } from "../client/server-session.ts";
+import { CALL_TIMEOUT_MS, type Progress } from "../client/server-session.ts";
 import { LastLines } from "../client/transport/last-lines.ts";
-import type { HubServer, McpServerInfo } from "./hub-server.ts";
 import { hubNames } from "./hub-names.ts";
+import type { HubServer, McpServerInfo } from "./hub-server.ts";
 import { Instances } from "./instances.ts";
-import { type Definition, definitionSchema, proxiedTool } from "./proxied-tool.ts";
+import { listTools } from "./list-tools.ts";
+import { OpenCall } from "./open-call.ts";
+import { type Definition, proxiedTool } from "./proxied-tool.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
 
-const TOOLS_MAX = 10_000;
 const INSTANCES_MAX = 32;
 const AGAIN_FIRST_MS = 1_000;
 const AGAIN_LAST_MS = 300_000;
+/** Of all pages of a list. */
+const LIST_MS = 60_000;
+/** A call has a clock of its own. */
+const NO_LIMIT_MS = 24 * 3_600_000;
+/** So many problems of its tools are told of one by one. */
+const TOLD_MAX = 10;
 /** What is kept of what a server writes to stderr. */
 const LOG = { bytes: 64 * 1_024, lines: 1_000 };
 /** The key of the instance that lists the tools. */
 const LISTS = "lists";
-/** While all is well nobody looks again. */
-const NEVER_MS = 24 * 3_600_000;
 
 export interface UpstreamParts extends InstanceParts {
   readonly idleMs: number;
@@ -35,9 +40,7 @@ export interface UpstreamParts extends InstanceParts {
   readonly stateChanged: () => void;
 }
 
-export type UpstreamState =
-  | { readonly state: "starting" | "ready" | "stopped" }
-  | { readonly state: "failed"; readonly error: BelljarError };
+type State = { readonly state: "starting" | "ready" } | { readonly state: "failed"; readonly error: BelljarError };
 
 /**
  * One server of the hub. Its tools are those that it listed last; nobody waits for it to list them. It has an instance for each caller and
@@ -45,28 +48,33 @@ export type UpstreamState =
  */
 export class Upstream implements AsyncDisposable {
   readonly #server: HubServer;
+  /** What stands for it in names. */
+  readonly #label: string;
   readonly #parts: UpstreamParts;
   readonly #instances: Instances<ServerInstance>;
-  readonly #looking: AsyncDisposable;
   readonly #closing = new AbortController();
-  #state: UpstreamState = { state: "starting" };
-  #tools: readonly Tool[] = [];
+  readonly #looking: Promise<void>;
   readonly #said = new LastLines(LOG);
+  /** Problems of its tools that were told. */
+  readonly #told = new Set<string>();
+  #state: State = { state: "starting" };
+  #tools: readonly Tool[] = [];
+  #digest = "";
   #failures = 0;
-  #readAt = -AGAIN_FIRST_MS;
-  #soon: NodeJS.Timeout | undefined;
-  #reading: Promise<void> = Promise.resolve();
+  /** Whose instance said last that its tools are others. */
+  #teller: ServerInstance | undefined;
+  #isWanted = false;
+  #wake: () => void = () => undefined;
+  /** Told after the next list. */
+  readonly #waiting: (() => void)[] = [];
 
-  constructor(server: HubServer, parts: UpstreamParts) {
+  constructor(server: HubServer, label: string, parts: UpstreamParts) {
     this.#server = server;
+    this.#label = label;
     this.#parts = parts;
     const open = (signal: AbortSignal) => this.#open(signal);
     this.#instances = new Instances({ open, idleMs: parts.idleMs, most: INSTANCES_MAX, changed: parts.stateChanged });
-    this.#looking = repeat(() => this.#look(), 0);
-  }
-
-  get state(): UpstreamState {
-    return this.#state.state === "ready" && this.#instances.size === 0 ? { state: "stopped" } : this.#state;
+    this.#looking = this.#keepLooking();
   }
 
   get tools(): readonly Tool[] {
@@ -76,10 +84,10 @@ export class Upstream implements AsyncDisposable {
   info(): McpServerInfo {
     const { name, target, settings } = this.#server;
     const isolation = target.kind === "stdio" ? settings.isolation : "none";
-    const { state, error } = { error: undefined, ...this.state };
+    const { state, error } = { error: undefined, ...this.#state };
     return {
       name,
-      state,
+      state: state === "ready" && this.#instances.size === 0 ? "stopped" : state,
       transport: target.kind === "stdio" ? "stdio" : "http",
       isolation,
       ...(isolation === "sandbox" && { network: settings.network }),
@@ -99,69 +107,79 @@ export class Upstream implements AsyncDisposable {
     await this.#instances.endAll();
     this.#state = { state: "starting" };
     this.#failures = 0;
-    this.#reading = this.#look().then(() => undefined);
-    await this.#reading;
+    this.#told.clear();
+    const listed = new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    this.#want();
+    await listed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    clearTimeout(this.#soon);
-    await this.#looking[Symbol.asyncDispose]();
-    await this.#instances[Symbol.asyncDispose]();
-    await this.#reading;
+    this.#wake();
+    await Promise.all([this.#looking, this.#instances[Symbol.asyncDispose]()]);
   }
 
   async #open(signal: AbortSignal): Promise<ServerInstance> {
-    let session: ServerSession | undefined;
-    const listChanged = (list: ListName): void => void (list === "tools" && session && this.#readSoon(session));
-    const instance = await openInstance(this.#parts, this.#server, {
-      principal: LOCAL,
-      signal,
-      listChanged,
-      said: (chunk) => this.#said.add(chunk),
-    });
-    session = instance.session;
+    let instance: ServerInstance | undefined;
+    const listChanged = (list: ListName): void => {
+      if (list !== "tools") return;
+      this.#teller = instance ?? this.#teller;
+      this.#want();
+    };
+    const said = (chunk: Buffer): void => this.#said.add(chunk);
+    instance = await openInstance(this.#parts, this.#server, { principal: LOCAL, signal, listChanged, said });
     return instance;
   }
 
-  /** A server may say at any time that its tools are others, and as often as it likes. */
-  #readSoon(session: ServerSession): void {
-    if (this.#soon || this.#closing.signal.aborted) return;
-    const waitMs = Math.max(0, this.#readAt + AGAIN_FIRST_MS - performance.now());
-    this.#soon = setTimeout(() => {
-      this.#soon = undefined;
-      this.#reading = this.#readAgain(session);
-    }, waitMs).unref();
+  #want(): void {
+    this.#isWanted = true;
+    this.#wake();
   }
 
-  /** If they cannot be read, the list stays as it was. */
-  async #readAgain(session: ServerSession): Promise<void> {
-    try {
-      this.#tools = await this.#read(session);
-      this.#parts.changed();
-    } catch (cause) {
-      if (!(cause instanceof BelljarError)) throw cause;
+  /** Lists the tools at once, when somebody wants it and at most once a second, and after a failure later and later. */
+  async #keepLooking(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      this.#isWanted = false;
+      const waiting = this.#waiting.splice(0);
+      await this.#look();
+      for (const tell of waiting) tell();
+      await wait(AGAIN_FIRST_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await this.#pause(this.#failures === 0 ? NO_LIMIT_MS : Math.min(AGAIN_LAST_MS, AGAIN_FIRST_MS * 2 ** this.#failures));
     }
+    for (const tell of this.#waiting) tell();
   }
 
-  /** Lists the tools. One that fails is asked again, later and later. */
-  async #look(): Promise<number> {
+  /** Until the time is up, or somebody wants a list. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#wake = () => (clearTimeout(timer), resolve());
+      if (this.#isWanted || this.#closing.signal.aborted) this.#wake();
+    });
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LIST_MS)]);
+    const key = (this.#teller && this.#instances.keyOf(this.#teller)) ?? LISTS;
     try {
-      await this.#instances.use(LISTS, this.#closing.signal, async ({ session }) => {
-        this.#tools = await this.#read(session);
-      });
+      await this.#instances.use(key, signal, async ({ session }) => this.#take(await listTools(session, signal)));
       this.#state = { state: "ready" };
       this.#failures = 0;
     } catch (cause) {
-      if (this.#closing.signal.aborted) return NEVER_MS;
-      this.#fail(cause);
+      if (this.#closing.signal.aborted) return;
+      this.#fail(
+        signal.aborted
+          ? new BelljarError("EXEC_TIMEOUT", `The server "${this.#server.name}" did not list its tools in ${LIST_MS} ms`)
+          : cause,
+      );
     }
-    this.#parts.changed();
     this.#parts.stateChanged();
-    return this.#state.state === "ready" ? NEVER_MS : Math.min(AGAIN_LAST_MS, AGAIN_FIRST_MS * 2 ** this.#failures++);
   }
 
   #fail(cause: unknown): void {
+    this.#failures += 1;
     const error = cause instanceof BelljarError ? cause : new BelljarError("SERVER_UNREACHABLE", String(cause), { cause });
     // Its last words differ at every start.
     const isNew = this.#state.state !== "failed" || firstLine(this.#state.error) !== firstLine(error);
@@ -169,44 +187,81 @@ export class Upstream implements AsyncDisposable {
     if (isNew) this.#parts.report(error.message);
   }
 
-  async #read(session: ServerSession): Promise<readonly Tool[]> {
-    const { settings, name: server } = this.#server;
-    this.#readAt = performance.now();
-    const found = (await listDefinitions(session)).filter(({ name }) => settings.select?.has(name) ?? true);
-    const shown = found.map(({ name }) => (Object.hasOwn(settings.rename, name) ? (settings.rename[name] ?? name) : name));
-    const names = hubNames(this.#parts.prefix, server, shown);
+  /** Tells of a change only if there is one. */
+  async #take(listed: readonly Definition[]): Promise<void> {
+    const digest = createHash("sha256").update(JSON.stringify(listed)).digest("base64");
+    if (digest === this.#digest) return;
+    this.#tools = await this.#toTools(listed);
+    this.#digest = digest;
+    this.#parts.changed();
+  }
+
+  async #toTools(listed: readonly Definition[]): Promise<readonly Tool[]> {
+    const { select, rename } = this.#server.settings;
+    const absent = [...(select ?? []), ...Object.keys(rename)].filter((name) => !listed.some((tool) => tool.name === name));
+    for (const name of absent) this.#tell(name, `has no tool ${JSON.stringify(name)}, which its entry names`);
+    const found = select ? listed.filter(({ name }) => select.has(name)) : listed;
+    const shown = found.map(({ name }) => (Object.hasOwn(rename, name) ? (rename[name] ?? name) : name));
+    const names = hubNames(this.#parts.prefix, this.#label, shown);
     const schemas = await this.#parts.schemas();
-    return found.flatMap((definition, index) => this.#toTool(definition, names[index] ?? definition.name, schemas));
+    return found.flatMap((definition, index) => {
+      try {
+        return [this.#toTool(definition, names[index] ?? definition.name, schemas)];
+      } catch (cause) {
+        if (!(cause instanceof BelljarError)) throw cause;
+        this.#tell(definition.name, `has a tool ${JSON.stringify(definition.name.slice(0, 100))} that is left out: ${cause.message}`);
+        return [];
+      }
+    });
   }
 
-  /** One that cannot be used spoils no other. */
-  #toTool(definition: Definition, name: string, schemas: JsonSchemas): readonly Tool[] {
-    const { name: server } = this.#server;
-    try {
-      return [proxiedTool({ name, server, definition, schemas, call: (context, args) => this.#call(context, definition.name, args) })];
-    } catch (cause) {
-      if (!(cause instanceof BelljarError)) throw cause;
-      this.#parts.report(
-        `The tool ${JSON.stringify(definition.name.slice(0, 100))} of the server "${server}" is left out: ${cause.message}`,
-      );
-      return [];
-    }
+  #toTool(definition: Definition, name: string, schemas: JsonSchemas): Tool {
+    const { name: tool } = definition;
+    return proxiedTool({ name, server: this.#server.name, definition, schemas, call: (context, args) => this.#call(context, tool, args) });
   }
 
-  #call(context: ToolContext, name: string, args: JsonObject): Promise<JsonObject> {
-    const { signal } = context;
+  /** Once for each tool, and of the first ones alone: a server may have any number, and list them again and again. */
+  #tell(tool: string, problem: string): void {
+    if (this.#told.has(tool) || this.#told.size > TOLD_MAX) return;
+    this.#told.add(tool);
+    this.#parts.report(`The server "${this.#server.name}" ${this.#told.size > TOLD_MAX ? "has more such tools" : problem}`);
+  }
+
+  /** A call that an HTTP server refused because it had lost the session had no effect, and is made once more. */
+  async #call(context: ToolContext, tool: string, args: JsonObject): Promise<JsonObject> {
     const key = keyOf(context);
     // It has served no caller yet.
     this.#instances.handOver(LISTS, key);
-    return this.#instances.use(key, signal, async ({ session, calls }) => {
+    let isLost = false;
+    try {
+      return await this.#instances.use(key, context.signal, (instance) =>
+        this.#ask(instance, context, { name: tool, arguments: args }).catch((cause: unknown) => {
+          isLost = instance.session.isLost();
+          throw cause;
+        }),
+      );
+    } catch (cause) {
+      if (!isLost) throw cause;
+    }
+    return this.#instances.use(key, context.signal, (instance) => this.#ask(instance, context, { name: tool, arguments: args }));
+  }
+
+  async #ask(instance: ServerInstance, context: ToolContext, params: JsonObject): Promise<JsonObject> {
+    const { session, calls } = instance;
+    const { callTimeoutMs = CALL_TIMEOUT_MS, name } = this.#server.target;
+    using call = new OpenCall(context, callTimeoutMs);
+    const { signal } = call;
+    calls.add(call);
+    try {
       const onProgress = (progress: Progress): void => context.progress(toProgress(progress));
-      calls.add(context);
-      try {
-        return await session.request("tools/call", { name, arguments: args }, { signal, onProgress });
-      } finally {
-        calls.delete(context);
-      }
-    });
+      return await session.request("tools/call", params, { signal, onProgress, timeoutMs: NO_LIMIT_MS });
+    } catch (cause) {
+      if (signal.aborted && context.clientId === undefined) instance.refuseQuestions();
+      if (call.isLate) throw new BelljarError("EXEC_TIMEOUT", `The server "${name}" did not answer within ${callTimeoutMs} ms`, { cause });
+      throw cause;
+    } finally {
+      calls.delete(call);
+    }
   }
 }
 
@@ -217,23 +272,6 @@ function firstLine({ message }: Error): string | undefined {
 /** Two callers, or two clients of one, never share an instance. */
 function keyOf({ principal, clientId }: Pick<ToolContext, "principal" | "clientId">): string {
   return JSON.stringify([principal.id, clientId ?? null]);
-}
-
-async function listDefinitions(session: ServerSession): Promise<readonly Definition[]> {
-  if (session.capabilities["tools"] === undefined) return [];
-  const found: Definition[] = [];
-  const seen = new Set<string>();
-  const pages = allPages(async (cursor) => {
-    const { tools, nextCursor } = await session.request("tools/list", cursor === undefined ? {} : { cursor });
-    return { items: Array.isArray(tools) ? tools : [], nextCursor: typeof nextCursor === "string" ? nextCursor : undefined };
-  });
-  for await (const item of pages) {
-    const { data } = definitionSchema.safeParse(item);
-    if (!data || seen.has(data.name)) continue;
-    seen.add(data.name);
-    if (found.push(data) >= TOOLS_MAX) break;
-  }
-  return found;
 }
 
 function toProgress({ progress, total, message }: Progress) {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { hostname, tmpdir } from "node:os";
@@ -16,6 +16,7 @@ let lab: HubLab;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "bj-hub-"));
   await writeFile(join(folder, "note"), "a note");
+  await mkdir(join(folder, "sub"));
   lab = await openHubLab(
     {
       one: hubServer({ env: { TOKEN: "${GIVEN}" } }),
@@ -23,10 +24,12 @@ beforeAll(async () => {
       folder: hubServer({ mounts: [{ host: folder }], select: ["read", "write"], rename: { read: "look" } }),
       dies: { command: "sh", args: ["-c", "echo no database >&2; exit 3"] },
       absent: { command: "no-such-program" },
-      hidden: { command: "node", args: ["/host/server.js"] },
+      hidden: { command: "node", args: [join(folder, "note"), "/etc/passwd/x", `/${"x".repeat(300)}`] },
       wrong: hubServer({ network: "al" }),
       twice: hubServer({ mounts: [{ host: "/a" }, { host: "/b" }] }),
       off: hubServer({ disabled: true }),
+      many: hubServer({ env: { LISTS: "many" } }),
+      below: hubServer({ mounts: [{ host: folder }], cwd: "/workspace/sub", select: ["where", "no-such"] }),
     },
     { env: { GIVEN: "t0ken", AWS_SECRET_ACCESS_KEY: "s3cret", PATH: process.env["PATH"] ?? "" } },
   );
@@ -45,20 +48,22 @@ it("serves the tools of each server under its name, those alone that are selecte
   expect(names).toContain("mcp_one_a_b_c");
   expect(names.filter((name) => name.startsWith("mcp_folder_"))).toEqual(["mcp_folder_look", "mcp_folder_write"]);
   expect(names.filter((name) => /_(?:bad|nothing)$|_off_|_dies_/.test(name))).toEqual([]);
-  expect(lab.states()).toEqual({
-    ...{ one: "ready", bare: "ready", folder: "ready" },
-    ...{ dies: "failed", absent: "failed", hidden: "failed", wrong: "failed", twice: "failed" },
-  });
+  const failed = Object.fromEntries(["dies", "absent", "hidden", "wrong", "twice"].map((name) => [name, "failed"]));
+  expect(lab.states()).toMatchObject({ one: "ready", bare: "ready", folder: "ready", many: "ready", below: "ready", ...failed });
 });
 
 it("says what is wrong with a server, once, with its last words", () => {
   const of = (name: string): readonly string[] => lab.problems.filter((problem) => problem.includes(`server "${name}"`));
   expect(of("dies")).toEqual([expect.stringMatching(/exit code 3\n {2}no database/)]);
   expect(of("absent")).toEqual([expect.stringMatching(/no program no-such-program/)]);
-  expect(of("hidden")).toEqual([expect.stringContaining('"mounts": [{"host":"/host/server.js","path":"/workspace","mode":"ro"}]')]);
+  expect(of("hidden")).toEqual([
+    expect.stringContaining(`"mounts": [{"host":"${folder}","path":"/workspace","mode":"ro"}] and /workspace/note`),
+  ]);
   expect(of("wrong")).toEqual([expect.stringContaining('network: must be "none", "all" or')]);
   expect(of("twice")).toEqual([expect.stringContaining("one folder of the host")]);
-  expect(of("one")).toEqual([expect.stringContaining('The tool "bad" of the server "one" is left out')]);
+  expect(of("one")).toEqual([
+    expect.stringContaining('has a tool "bad" that is left out: The JSON Schema cannot be used: it refers to another document'),
+  ]);
 });
 
 it("runs a server in a sandbox with what its entry names alone, and on the host where the entry says so", async () => {
@@ -84,6 +89,13 @@ it("gives a server no network unless its entry does", async () => {
 it("shows a server the one folder that its entry names, to read", async () => {
   expect(textOf(await lab.call("mcp_folder_look", { path: "/workspace/note" }))).toBe("a note");
   expect(textOf(await lab.call("mcp_folder_write", { path: "/workspace/note" }))).toBe("EROFS");
+});
+
+it("takes ten thousand tools, and a folder to start in", async () => {
+  expect(lab.hub.servers(LOCAL).find(({ name }) => name === "many")?.tools).toHaveLength(10_000);
+  expect(textOf(await lab.call("mcp_many_count"))).toBe("1");
+  expect(await json("mcp_below_where", { path: "/" })).toMatchObject({ cwd: "/workspace/sub" });
+  expect(lab.problems).toContainEqual('The server "below" has no tool "no-such", which its entry names');
 });
 
 it("gives each client an instance of its own, and a client the same one again", async () => {
@@ -112,9 +124,9 @@ it("passes progress, and the caller's cancel", async () => {
   await lab.call("mcp_one_progress", {}, { progress: (one) => void told.push(one) });
   expect(told).toEqual([1, 2].map((progress) => ({ progress, total: 2, message: "on" })));
   const controller = new AbortController();
-  const hanging = lab.call("mcp_one_hang", {}, { signal: controller.signal });
-  controller.abort();
-  expect(await hanging).toMatchObject({ isError: true, value: { code: "CANCELLED" } });
+  const given = { clientId: "cancelling", signal: controller.signal, progress: () => controller.abort() };
+  expect(await lab.call("mcp_one_hang", {}, given)).toMatchObject({ isError: true, value: { code: "CANCELLED" } });
+  expect(textOf(await lab.call("mcp_one_cancelled", {}, { clientId: "cancelling" }))).toBe("1");
 });
 
 it("passes a server's question to the person of the call that it belongs to, and the answer back", async () => {
@@ -134,12 +146,38 @@ it("passes a server's question to the person of the call that it belongs to, and
 it("asks nobody when it cannot tell whose question it is", async () => {
   const clientId = "several";
   const controller = new AbortController();
-  const hanging = lab.call("mcp_one_hang", {}, { clientId, signal: controller.signal });
+  let begun = (): void => undefined;
+  const hangs = new Promise<void>((resolve) => (begun = resolve));
+  const hanging = lab.call("mcp_one_hang", {}, { clientId, signal: controller.signal, progress: () => begun() });
+  await hangs;
   const asked = await lab.call("mcp_one_ask", {}, { clientId, ask: async () => ({ action: "accept", content: {} }) });
   expect(textOf(asked)).toContain("several calls at once");
   controller.abort();
   await hanging;
 });
+
+it("asks one question at a time, and a few a call", async () => {
+  let open = 0;
+  let most = 0;
+  const ask: HubCallOptions["ask"] = async () => {
+    most = Math.max(most, (open += 1));
+    await new Promise((resolve) => setImmediate(resolve));
+    open -= 1;
+    return { action: "accept", content: { which: "this" } };
+  };
+  const refused = Number(textOf(await lab.call("mcp_one_pester", {}, { ask, clientId: "pestered" })));
+  expect({ isMany: refused >= 10, most }).toEqual({ isMany: true, most: 1 });
+});
+
+it("asks nobody for an instance that clients share after one of its calls was given up", async () => {
+  await using shared = await openHubLab({ one: hubServer() });
+  await shared.until(() => shared.names().length > 0);
+  const ask: HubCallOptions["ask"] = async () => ({ action: "accept", content: { which: "this" } });
+  expect(textOf(await shared.call("mcp_one_ask", {}, { ask }))).toContain("accept");
+  const controller = new AbortController();
+  await shared.call("mcp_one_hang", {}, { signal: controller.signal, progress: () => controller.abort() });
+  expect(textOf(await shared.call("mcp_one_ask", {}, { ask }))).toContain("it answers no call");
+}, 60_000);
 
 it("lists again when a server says that its tools have changed", async () => {
   await using more = await openHubLab({ one: hubServer() });
@@ -176,11 +214,19 @@ it("is the local user's alone", async () => {
   await expect(lab.call("mcp_one_count", {}, { principal: OTHER })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
 });
 
-it("lists the first tools, and finds the others by a search", async () => {
+it("lists the first tools, and calls the others too", async () => {
   await using few = await openHubLab({ one: hubServer() }, { listMax: 2 });
   await few.until(() => few.names().length > 0);
   expect(few.names()).toEqual(["mcp_one_count", "mcp_one_where"]);
-  expect(textOf(await few.call("mcp_one_count"))).toBe("1");
+  expect(textOf(await few.call("mcp_one_cancelled"))).toBe("0");
+}, 60_000);
+
+it("ends while a server does not answer what its tools are, and is held up by none", async () => {
+  await using hung = await openHubLab({ hung: hubServer({ env: { LISTS: "hang" } }), one: hubServer() });
+  await hung.until(() => hung.states()["one"] === "ready");
+  expect(hung.states()).toMatchObject({ hung: "starting" });
+  await hung.close();
+  expect(hung.liveSandboxes()).toBe(0);
 }, 60_000);
 
 it("ends a server that nobody calls, and all with itself", async () => {
@@ -189,6 +235,6 @@ it("ends a server that nobody calls, and all with itself", async () => {
   expect(textOf(await idle.call("count"))).toBe("1");
   const hanging = idle.call("hang", {}, { clientId: "last" });
   await idle.close();
-  expect(await hanging).toMatchObject({ isError: true });
+  expect(await hanging).toMatchObject({ isError: true, value: { code: expect.stringMatching(/^(?:CANCELLED|SERVER_UNREACHABLE)$/) } });
   expect(idle.liveSandboxes()).toBe(0);
 }, 60_000);

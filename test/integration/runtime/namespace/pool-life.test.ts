@@ -14,7 +14,7 @@ import { createSandbox, run, soon } from "../../../contract/contract-sandbox.ts"
 import { outside } from "../../../security/support/outside.ts";
 import { byName } from "../../../support/by-name.ts";
 import { BINARY, type Home, makeHome } from "../../../support/namespace-home.ts";
-import { NO_POOL, poolTraces, untilUnmounted } from "../../../support/pool-traces.ts";
+import { NO_POOL, poolTraces, untilPoolIs, untilUnmounted } from "../../../support/pool-traces.ts";
 
 const isRoot = process.getuid?.() === 0;
 const USER = join(import.meta.dirname, "../../../fixtures/pool-user.mjs");
@@ -98,7 +98,7 @@ describe.skipIf(!isRoot)("the storage pool (skipped without root, who alone has 
     await using home = await makeHome();
     const [one, other] = [startUser(home), startUser(home)];
     await Promise.all([opened(one), opened(other)]);
-    expect(await poolTraces(home.path)).toMatchObject({ mounts: 1, devices: 1, caretakers: [expect.any(Number)] });
+    await untilPoolIs(home.path, { mounts: 1, devices: 1, caretakers: [expect.any(Number)] });
     await kill(one);
     expect([await isLocked(home), await poolTraces(home.path)]).toMatchObject([true, { mounts: 1 }]);
     expect(await end(other)).toBe(code);
@@ -155,7 +155,7 @@ describe.skipIf(!isRoot)("the storage pool (skipped without root, who alone has 
     }
     await using pool = poolIn(home);
     expect((await pool.holds())?.sizeBytes).toBeGreaterThan(0);
-    expect(await poolTraces(home.path)).toMatchObject({ mounts: 1, devices: 1, caretakers: [expect.any(Number)] });
+    await untilPoolIs(home.path, { mounts: 1, devices: 1, caretakers: [expect.any(Number)] });
     await pool[Symbol.asyncDispose]();
     await untilUnmounted(home.path);
   });
@@ -170,7 +170,7 @@ describe.skipIf(!isRoot)("the storage pool (skipped without root, who alone has 
     process.kill(caretaker, "SIGKILL");
     await using second = poolIn(home);
     await second.open();
-    expect((await poolTraces(home.path)).caretakers).toEqual([expect.not.closeTo(caretaker, 0)]);
+    await untilPoolIs(home.path, { caretakers: [expect.not.closeTo(caretaker, 0)] });
     await Promise.all([first[Symbol.asyncDispose](), second[Symbol.asyncDispose]()]);
     await untilUnmounted(home.path);
   });
