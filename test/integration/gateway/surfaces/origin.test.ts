@@ -315,7 +315,7 @@ describe("a body", () => {
   });
 
   it("that is refused and never ends has its time, and then loses its connection", async () => {
-    await using server = await openOrigin([HOME, VENDOR], { arrivalMs: 200 });
+    await using server = await openOrigin([HOME, VENDOR], { arrivalMs: 2_000 });
     const { hostname, port } = server.url;
     await using socket = connectTo(hostname, Number(port));
     const answers = readAnswers(socket.stream);
