@@ -76,7 +76,6 @@ export async function openPackageLab(): Promise<PackageLab> {
 }
 
 /** The name of a wheel, and its bytes: one module of Python, and other files beside it. */
-// eslint-disable-next-line max-params -- the parts of a wheel
 export function makeWheel(
   name: string,
   version: string,
