@@ -76,7 +76,12 @@ describe("other words", () => {
 });
 
 describe("what cannot be meant is refused", () => {
-  const schema = of({ count: { type: "integer" }, colour: { type: "string", enum: ["red", "blue"] }, on: { type: "boolean" } });
+  const schema = of({
+    count: { type: "integer" },
+    colour: { type: "string", enum: ["red", "blue"] },
+    on: { type: "boolean" },
+    odd: { type: ["toString", "__proto__"] },
+  });
   it.each([
     [["count"], '"count" is neither key=value nor one JSON object'],
     [["=1"], '"=1" is neither key=value nor one JSON object'],
@@ -88,8 +93,11 @@ describe("what cannot be meant is refused", () => {
     [["on=yes"], '"on=yes" is not true or false'],
     [["colour=green"], '"colour=green" is not "red" or "blue"'],
     [["count=1", "count=2"], '"count=..." is there more than once, and takes one value'],
-    [["cout=1"], 'There is no argument "cout". Did you mean "count"? The tool takes count, colour, on'],
-    [["zzz=1"], 'There is no argument "zzz". The tool takes count, colour, on'],
+    [["cout=1"], 'There is no argument "cout". Did you mean "count"? The tool takes count, colour, on, odd'],
+    [["on=constructor"], '"on=constructor" is not true or false'],
+    [["on=toString"], '"on=toString" is not true or false'],
+    [["odd=1"], '"odd=1" is not toString or __proto__'],
+    [["zzz=1"], 'There is no argument "zzz". The tool takes count, colour, on, odd'],
   ])("%j", (words, message) => {
     expect(() => toToolArguments(schema, words)).toThrow(expect.objectContaining({ code: "USAGE", message }));
   });

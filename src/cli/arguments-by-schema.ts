@@ -6,14 +6,14 @@ const SHOWN_CHARACTERS = 60;
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /** How a person is told of a type, and how a text becomes a value of it. `undefined`: it is none. */
-const TYPES: Readonly<Record<string, { readonly named: string; readonly read: (text: string) => unknown }>> = {
-  integer: { named: "a whole number", read: (text) => only(Number.isSafeInteger, toNumber(text)) },
-  number: { named: "a number", read: (text) => only(Number.isFinite, toNumber(text)) },
-  boolean: { named: "true or false", read: (text) => ({ true: true, false: false })[text] },
-  null: { named: "null", read: (text) => (text === "null" ? null : undefined) },
-  array: { named: "a list, as JSON or as the same name several times", read: (text) => only(Array.isArray, parseJson(text)) },
-  object: { named: "a JSON object", read: (text) => only(isFields, parseJson(text)) },
-};
+const TYPES: ReadonlyMap<string, { readonly named: string; readonly read: (text: string) => unknown }> = new Map([
+  ["integer", { named: "a whole number", read: (text: string) => only(Number.isSafeInteger, toNumber(text)) }],
+  ["number", { named: "a number", read: (text: string) => only(Number.isFinite, toNumber(text)) }],
+  ["boolean", { named: "true or false", read: (text: string) => (text === "true" ? true : text === "false" ? false : undefined) }],
+  ["null", { named: "null", read: (text: string) => (text === "null" ? null : undefined) }],
+  ["array", { named: "a list, as JSON or as the same name several times", read: (text: string) => only(Array.isArray, parseJson(text)) }],
+  ["object", { named: "a JSON object", read: (text: string) => only(isFields, parseJson(text)) }],
+]);
 
 /**
  * The arguments of a tool as a person types them: `key=value` words, or one word that is a JSON object. A value becomes what the JSON Schema
@@ -63,7 +63,7 @@ function readText(key: string, text: string, form: FieldForm): unknown {
   if (named !== undefined) return named;
   if (form.types === "any") return text === "null" ? null : (parseJson(text) ?? text);
   for (const type of form.types) {
-    const value = TYPES[type]?.read(text);
+    const value = TYPES.get(type)?.read(text);
     if (value !== undefined) return value;
   }
   if (form.types.has("string")) return form.types.size > 1 ? unquoted(text) : text;
@@ -78,7 +78,7 @@ function unquoted(text: string): string {
 }
 
 function expected({ values = [], types }: FieldForm): string {
-  const kinds = types === "any" ? [] : [...types].map((type) => TYPES[type]?.named ?? type);
+  const kinds = types === "any" ? [] : [...types].map((type) => TYPES.get(type)?.named ?? type);
   return [...values.map((value) => JSON.stringify(value)), ...kinds].join(" or ");
 }
 

@@ -19,7 +19,7 @@ async function readSecret(text: string, env: Variables): Promise<readonly [strin
   if (id === "" || Object.keys(more).length > 0 || (src !== undefined && parts.has("env")))
     throw usage("--secret takes id=NAME, id=NAME,src=FILE or id=NAME,env=VARIABLE", HELP);
   if (src !== undefined) return [id, await readText(resolve(src))];
-  const value = env[variable];
+  const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
   if (value === undefined) throw usage(`--secret id=${id} takes the variable ${variable}, which is not set`, HELP);
   return [id, value];
 }

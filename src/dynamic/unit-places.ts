@@ -10,11 +10,15 @@ export function assertNotInFolder(folder: Pick<FolderOfTools, "placeOf"> | undef
   throw new BelljarError("TOOL_IN_FOLDER", `"${name}" comes from ${place}: remove that, and the tool goes with it, or disable the tool`);
 }
 
-/** Of a removed unit: where files are that a person has changed by hand, which nobody else removes. */
+/** Of a removed unit: where files are that a person has changed by hand, which nobody else removes. Never rejects: it says why it cannot tell. */
 export async function tellLeftFiles(
   edits: Pick<EditableStore, "edited" | "placeOf">,
   { owner, name }: UnitId,
 ): Promise<string | undefined> {
-  if (!(await edits.edited(owner, name))) return undefined;
-  return `"${name}" is removed. Its files in ${edits.placeOf(owner, name)} were changed by hand and stay: remove them yourself`;
+  try {
+    if (!(await edits.edited(owner, name))) return undefined;
+    return `"${name}" is removed. Its files in ${edits.placeOf(owner, name)} were changed by hand and stay: remove them yourself`;
+  } catch (cause) {
+    return `"${name}" is removed. Whether files of it were changed by hand and stay cannot be told: ${String(cause)}`;
+  }
 }

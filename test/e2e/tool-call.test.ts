@@ -69,4 +69,6 @@ it("finds a tool by the name of what holds it, and says why callers do not have 
   expect(await refused("both")).toEqual([1, expect.stringContaining('"both" is disabled: belljar tool enable both')]);
   expect(await run("add", "add.py", "--name", "sum")).toMatchObject({ code: 0 });
   expect(await run("call", "sum", "a=1")).toMatchObject({ code: 0, stdout: "1 1 None\n" });
+  const unserved = await cli.run(["tool", "call", "sum", "a=1"], { cwd: cli.folder, env: { BELLJAR_READ_ONLY: "true" } });
+  expect(unserved).toMatchObject({ code: 1, stderr: expect.stringContaining("changes something where tools only read, or is outside") });
 });

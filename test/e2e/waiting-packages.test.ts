@@ -34,6 +34,6 @@ it("a server has sandboxes wait with the packages of a tool, and none once anoth
   const metrics = await (await fetch(`${url}/metrics`)).text();
   expect(metrics).toContain('belljar_pool_creates_total{kind="packages",outcome="taken"} 1');
   expect(await cli.run(["tool", "remove", "where"])).toMatchObject({ code: 0 });
-  expect(waiting()).toEqual([]);
+  await until(() => waiting().length === 0);
   await until(() => names("layers").length === 0 && names("snapshots").length === 0);
 }, 120_000);

@@ -75,10 +75,16 @@ export async function openPackageLab(): Promise<PackageLab> {
   };
 }
 
-/** The name of a wheel, and its bytes: one module of Python. */
-export function makeWheel(name: string, version: string, module: string): readonly [string, Buffer] {
+/** The name of a wheel, and its bytes: one module of Python, and other files beside it. */
+export function makeWheel(
+  name: string,
+  version: string,
+  module: string,
+  beside: Readonly<Record<string, string>> = {},
+): readonly [string, Buffer] {
   const info = `${name}-${version}.dist-info`;
   const files = {
+    ...beside,
     [`${name}.py`]: module,
     [`${info}/METADATA`]: `Metadata-Version: 2.1\nName: ${name}\nVersion: ${version}\n`,
     [`${info}/WHEEL`]: "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",

@@ -4,8 +4,7 @@ import type { PoolCounts } from "../../src/sandbox/pool/pool-options.ts";
 import type { Principal } from "../../src/sandbox/sandbox.ts";
 import { makeWheel, openPackageLab, type PackageLab } from "./package-lab.ts";
 import { openToolsLab, textOf, type ToolsLab, type ToolsLabOptions } from "./tools-lab.ts";
-
-const READY_MS = 30_000;
+import { until } from "./until.ts";
 
 /** A home whose tools have packages, with sandboxes that wait for their calls. Disposing it ends all of them. */
 export interface PackedLab extends ToolsLab {
@@ -60,8 +59,10 @@ export async function openPackedLab(options: Omit<ToolsLabOptions, "packages" | 
     keys: () => names("waiting"),
     counts,
     async hasWaiting(count) {
-      for (const end = Date.now() + READY_MS; waiting().length !== count || counts()?.ready !== count; await new Promise(setImmediate))
-        if (Date.now() > end) throw new Error(`${waiting().length} wait, not ${count}: ${problems.join("; ")}`);
+      await until(
+        () => waiting().length === count && counts()?.ready === count,
+        () => `${waiting().length} wait, not ${count}: ${problems.join("; ")}`,
+      );
       return waiting();
     },
     async where(tool, principal) {

@@ -11,6 +11,7 @@ import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { byName } from "./by-name.ts";
 import { listed } from "./listed.ts";
 import { type Home, KERNELS, makeHome } from "./namespace-home.ts";
+import { until } from "./until.ts";
 
 const MIB = 2 ** 20;
 const config = { sandbox: { timeoutMs: 600_000, pids: 256 }, listMax: 100, tombstoneRetentionMs: 600_000 };
@@ -58,9 +59,10 @@ export async function openPoolLab(): Promise<PoolLab> {
       return made;
     },
     async hasWaiting(count) {
-      for (const end = Date.now() + 30_000; waiting().length !== count; await new Promise((resolve) => setImmediate(resolve)))
-        if (Date.now() > end)
-          throw new Error(`${waiting().length} wait, not ${count}: ${processes.flatMap(({ problems }) => problems).join("; ")}`);
+      await until(
+        () => waiting().length === count,
+        () => `${waiting().length} wait, not ${count}: ${processes.flatMap(({ problems }) => problems).join("; ")}`,
+      );
       return waiting();
     },
     async [Symbol.asyncDispose]() {

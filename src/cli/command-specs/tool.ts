@@ -92,7 +92,7 @@ export const TOOL: readonly CommandSpec[] = [
     positionals: { min: 1, max: 1000 },
     options: { json: { type: "boolean", description: "Print the whole answer as JSON" } },
     details:
-      'Each VALUE becomes what the tool\'s schema says of its KEY: a number, a truth value, JSON of a list or an object; a KEY that is given several times is a list. Or all arguments are one JSON object: `tool call add \'{"a": 1, "b": 2}\'`. NAME is any tool that a client of yours is offered. The exit code is 1 if the tool answers an error.',
+      'Each VALUE becomes what the tool\'s schema says of its KEY: a number, a truth value, JSON of a list or an object; a KEY that is given several times is a list. Or all arguments are one JSON object: `tool call add \'{"a": 1, "b": 2}\'`. NAME is any tool that a client of yours is offered; one of `--mcp-config` only where BELLJAR_URL names the server that has it. The exit code is 1 if the tool answers an error.',
     load: () => import("../commands/tool-call.ts"),
   },
   {

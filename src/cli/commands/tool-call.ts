@@ -38,7 +38,10 @@ async function findTool(tools: ToolCalls, name: string, signal: AbortSignal) {
   );
   const other = listed.find((tool) => tool.name === own);
   if (other) return other;
-  throw new BelljarError("TOOL_NOT_FOUND", `You may not call "${name}": the scopes of your token leave it out`);
+  throw new BelljarError(
+    "TOOL_NOT_FOUND",
+    `You may not call "${name}": it is in none of the toolsets that are served, changes something where tools only read, or is outside your token's scopes`,
+  );
 }
 
 async function toolOfUnit({ units }: ToolCalls, name: string, names: readonly string[]): Promise<string | undefined> {

@@ -42,7 +42,7 @@ type Wish = Omit<ToolWork<unknown>, "session" | "work">;
 
 interface Making extends Pick<CreateOptions, "networkOf"> {
   readonly lifetimeMs: number;
-  /** It is used again: the next call needs no other one. */
+  /** It is used again: the next call needs no other one, so it begins no kind of sandboxes that wait. */
   readonly isKept: boolean;
 }
 

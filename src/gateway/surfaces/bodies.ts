@@ -9,6 +9,8 @@ import type { Arrivals } from "./arrivals.ts";
 
 /** What a request may hold, unless its route says otherwise. */
 export const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
+/** So much of a refused request is thrown away. A client that sends more loses its connection, and perhaps the answer. */
+const REFUSED_MAX_BYTES = 64 * 1024 * 1024;
 const JSON_TYPE = "application/json";
 
 /**
@@ -33,8 +35,8 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
 
 /**
  * JSON is parsed; of another type, which its route must name, the bytes are given as they come, up to the route's limit, in any time. What
- * nobody reads once the answer is out is thrown away as it comes, and then the connection is closed: a client that still sends would lose
- * the answer with it. Some clients end by the answer's `Connection: close` alone.
+ * nobody reads once the answer is out is thrown away as it comes, up to 64 MiB, and then the connection is closed: a client that still sends
+ * would lose the answer with it. Some clients end by the answer's `Connection: close` alone.
  */
 export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace">): void {
   const parse = app.getDefaultJsonParser("error", "error");
@@ -69,7 +71,10 @@ function answerUntilRead(request: IncomingMessage, bytes: Buffer): Readable {
   const answer = new PassThrough();
   answer.write(bytes);
   finished(request, { writable: false }, () => answer.end());
-  request.unpipe().resume();
+  let left = REFUSED_MAX_BYTES;
+  request.unpipe().on("data", ({ length }: Buffer) => void ((left -= length) < 0 && request.socket.destroy()));
+  // Whoever paused it reads no more.
+  request.resume();
   return answer;
 }
 

@@ -19,7 +19,7 @@ export interface PassingKindsOptions extends Pick<PoolMakerOptions, "journal" | 
 /** The hidden snapshot that a sandbox is made from. */
 export interface SnapshotOfCreate {
   readonly id: string;
-  /** What is to wait in the next one. Absent: none is made ready. */
+  /** What is to wait in the next ones. Absent: this create begins no kind. A kind that is there already is filled again. */
   readonly keepsReady: PassingStart | undefined;
 }
 
@@ -39,7 +39,8 @@ export class PassingKinds implements AsyncDisposable {
   readonly #options: PassingKindsOptions;
   /** By key, the least recently used first. */
   readonly #byKey = new Map<string, PassingShelf>();
-  readonly #going = new Set<Promise<void>>();
+  /** By the promise that resolves when nothing of the shelf waits any more. */
+  readonly #going = new Map<Promise<void>, PassingShelf>();
   readonly #shelves: Shelves;
   #taken = 0;
   #missed = 0;
@@ -50,7 +51,6 @@ export class PassingKinds implements AsyncDisposable {
       ...options,
       all: () => [...this.#byKey.values()],
       stays: async (shelf) => this.#stays(shelf as PassingShelf),
-      filled: (shelf) => this.#idles(shelf as PassingShelf),
       failed: (shelf, cause) => this.#failed(shelf as PassingShelf, cause),
     });
   }
@@ -73,21 +73,36 @@ export class PassingKinds implements AsyncDisposable {
     return made;
   }
 
-  /** Resolves when none of the snapshot waits any more, in this process or in another one of the home. */
-  async retire({ id, runtime, inside }: Pick<SnapshotRecord, "id" | "runtime" | "inside">): Promise<void> {
-    const { files, maker } = this.#options;
-    await Promise.all([...this.#byKey.values()].filter(({ snapshot }) => snapshot === id).map((shelf) => this.#drop(shelf)));
-    for (const key of await files.keysOf(id)) {
-      for (const one of files.list(key)) await maker.endOfOther({ id: one, key, runtime, inside });
-      await files.removeKey(key);
+  /**
+   * Resolves when no sandbox of the snapshot can be claimed, whichever process made it, and none of this process is left. Rejects if one
+   * cannot be ended, once all others have.
+   */
+  async retire(snapshot: Pick<SnapshotRecord, "id" | "runtime" | "inside">): Promise<void> {
+    const { files } = this.#options;
+    for (const shelf of this.#byKey.values()) if (shelf.snapshot === snapshot.id) void this.#drop(shelf);
+    await Promise.all([...this.#going].flatMap(([gone, shelf]) => (shelf.snapshot === snapshot.id ? [gone] : [])));
+    const failures: unknown[] = [];
+    for (const key of await files.keysOf(snapshot.id)) {
+      failures.push(...(await this.#endAll(key, snapshot)));
+      await files.removeKey(key).catch((cause: unknown) => failures.push(cause));
     }
+    if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join("; "));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const left = [...this.#byKey.values()];
     for (const { idle } of left) clearTimeout(idle);
-    await Promise.all([this.#shelves[Symbol.asyncDispose](), settleWithin(Promise.all(this.#going), { timeoutMs: ENDS_WITHIN_MS })]);
-    for (const { key } of left) await this.#options.files.removeKey(key);
+    const gone = Promise.all(this.#going.keys());
+    await Promise.all([this.#shelves[Symbol.asyncDispose](), settleWithin(gone, { timeoutMs: ENDS_WITHIN_MS })]);
+    for (const { key } of left) await this.#removeKey(key);
+  }
+
+  /** Of sandboxes of any process that can be claimed. Resolves with why some could not be ended. */
+  async #endAll(key: string, { runtime, inside }: Pick<SnapshotRecord, "runtime" | "inside">): Promise<readonly unknown[]> {
+    const { files, maker } = this.#options;
+    const failures: unknown[] = [];
+    for (const id of files.list(key)) await maker.endOfOther({ id, key, runtime, inside }).catch((cause: unknown) => failures.push(cause));
+    return failures;
   }
 
   async #createOf<Made>(shelf: PassingShelf, record: SandboxRecord, make: Wish<Made>["make"]): Promise<Made> {
@@ -139,15 +154,18 @@ export class PassingKinds implements AsyncDisposable {
     clearTimeout(shelf.idle);
     if (this.#byKey.get(shelf.key) === shelf) this.#byKey.delete(shelf.key);
     const gone = this.#end(shelf).finally(() => this.#going.delete(gone));
-    this.#going.add(gone);
+    this.#going.set(gone, shelf);
     return gone;
   }
 
   async #end(shelf: PassingShelf): Promise<void> {
     await this.#shelves.end(shelf);
-    if (this.#byKey.has(shelf.key)) return;
+    if (!this.#byKey.has(shelf.key)) await this.#removeKey(shelf.key);
+  }
+
+  async #removeKey(key: string): Promise<void> {
     const left = (cause: unknown) => this.#options.report(`An empty folder of the pool cannot be removed: ${String(cause)}`);
-    await this.#options.files.removeKey(shelf.key).catch(left);
+    await this.#options.files.removeKey(key).catch(left);
   }
 
   /** Another process may have removed the snapshot. */

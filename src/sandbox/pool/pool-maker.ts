@@ -88,20 +88,31 @@ export class PoolMaker {
     return true;
   }
 
-  /** Ends one that nobody has claimed. Of another one only the handle is closed. */
+  /** Ends one that nobody has claimed. Of another one only the handle is closed. On rejection it waits as before. */
   async end({ id, key, running }: MadeSandbox): Promise<void> {
     if (!this.#options.files.withhold(key, id)) return running.release();
-    await running.kill("killed");
-    await this.forget(id, key);
+    await this.#endWithheld({ id, key }, async () => running);
   }
 
   /** The same of one that another process may have made. */
   async endOfOther({ id, key, runtime, inside }: WaitingToken): Promise<void> {
     const { files, journal, runtimes } = this.#options;
     if (!files.withhold(key, id)) return;
-    const running = await runtimes.need({ id, runtime }).open({ id, generation: 1, folder: journal.folder(id), inside });
-    await running?.kill("killed");
-    await this.forget(id, key);
+    await this.#endWithheld({ id, key }, async () =>
+      runtimes.need({ id, runtime }).open({ id, generation: 1, folder: journal.folder(id), inside }),
+    );
+  }
+
+  /** While its token is there, somebody ends it later, or a sweep sees it. */
+  async #endWithheld({ id, key }: Pick<MadeSandbox, "id" | "key">, open: () => Promise<RunningSandbox | undefined>): Promise<void> {
+    try {
+      const running = await open();
+      await running?.kill("killed");
+      await this.forget(id, key);
+    } catch (cause) {
+      this.#options.files.putBack(key, id);
+      throw cause;
+    }
   }
 
   /** Removes what is left of one that has ended by itself. What somebody claimed is his. */
@@ -119,6 +130,7 @@ export class PoolMaker {
 
 /** A process that closes waits for no interpreter: it is killed with its sandbox. */
 async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  work.catch(() => undefined); // where nobody waits for it any more, it fails with the sandbox
   signal.throwIfAborted();
   let abort = (): void => {};
   const aborted = new Promise<never>((_, reject) => (abort = () => reject(signal.reason as Error)));
@@ -127,6 +139,5 @@ async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<
     await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener("abort", abort);
-    work.catch(() => undefined); // it fails with the sandbox
   }
 }

@@ -1,5 +1,6 @@
 import { repeat } from "../../async/repeat.ts";
 import { settleWithin } from "../../async/settle-within.ts";
+import type { SandboxEnd } from "../../runtime/runtime.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { MadeSandbox, Making, PoolMaker, PoolMakerOptions } from "./pool-maker.ts";
 import { WAITING_MS } from "./pool-maker.ts";
@@ -9,6 +10,8 @@ import { TakenSandbox } from "./taken-sandbox.ts";
 
 /** A create is followed by calls, which go first. */
 export const REFILL_AFTER_MS = 30;
+/** So much later than first asked for: a tool that is called all the time keeps no other one from being ready. */
+const PUT_OFF_MAX_MS = 300;
 const BUSY_MS = 1_000;
 const EXTEND_EVERY_MS = WAITING_MS / 3;
 /** A process that closes has a second in all. What has not ended by then ends at its deadline. */
@@ -33,7 +36,7 @@ export interface ShelvesOptions extends Pick<PoolMakerOptions, "files" | "journa
   readonly all: () => readonly Shelf[];
   /** False: no sandbox of this shelf may wait any more. Asked before one is made, and before one is ready. */
   readonly stays?: (shelf: Shelf) => Promise<boolean>;
-  /** One could not be made. Answers with when to go on. */
+  /** One could not be made, or ended while it waited. Answers with when to go on. */
   readonly failed: (shelf: Shelf, cause: unknown) => number;
   readonly filled?: (shelf: Shelf) => void;
   readonly report: (problem: string) => void;
@@ -65,6 +68,10 @@ export class Shelves implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #extending: AsyncDisposable;
   #timer: NodeJS.Timeout | undefined;
+  /** The earliest time that the timer was asked for. */
+  #dueMs = Infinity;
+  /** The sandbox whose deadline is being moved. It is on no shelf meanwhile. */
+  #moving: { readonly shelf: Shelf; readonly over: Promise<void> } | undefined;
   #making: { readonly shelf: Shelf; readonly abort: AbortController; readonly over: Promise<void> } | undefined;
   #madeAtMs = -BUSY_MS;
 
@@ -92,10 +99,14 @@ export class Shelves implements AsyncDisposable {
     }
   }
 
+  /** Again asked for, it is put off, but not for ever. */
   refillAfter(ms: number): void {
     clearTimeout(this.#timer);
     if (this.isClosing) return;
-    this.#timer = setTimeout(() => this.#refill(), ms).unref();
+    const now = performance.now();
+    this.#dueMs = Math.min(this.#dueMs, now + ms);
+    const delayMs = Math.min(ms, Math.max(0, this.#dueMs + PUT_OFF_MAX_MS - now));
+    this.#timer = setTimeout(() => this.#refill(), delayMs).unref();
   }
 
   /** Ends what waits there, and what is being made for it. The shelf is one of `all` no more. */
@@ -104,7 +115,8 @@ export class Shelves implements AsyncDisposable {
     shelf.ready = [];
     const making = this.#making?.shelf === shelf ? this.#making : undefined;
     making?.abort.abort();
-    await Promise.all([making?.over, ...left.map((one) => this.#end(one))]);
+    const moving = this.#moving?.shelf === shelf ? this.#moving : undefined;
+    await Promise.all([making?.over, moving?.over, ...left.map((one) => this.#end(one))]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -155,6 +167,7 @@ export class Shelves implements AsyncDisposable {
 
   /** One at a time, and the kind of which least is there first. */
   #refill(): void {
+    this.#dueMs = Infinity;
     const isShort = ({ isWanted, ready, size }: Shelf): boolean => isWanted && ready.length < size;
     const all = this.#options.all();
     const [shelf] = all.filter(isShort).toSorted((one, other) => one.ready.length - other.ready.length);
@@ -186,12 +199,20 @@ export class Shelves implements AsyncDisposable {
     }
   }
 
-  /** Ends it where none of the shelf may wait any more, or nobody can say whether it may. */
+  /** Ends it where none of the shelf may wait any more, or nobody can say whether it may. Of one that is claimed, the handle is closed. */
   async #put(shelf: Shelf, made: MadeSandbox): Promise<void> {
-    const stays = (await this.#options.stays?.(shelf).catch(() => false)) ?? true;
-    if (!stays || !this.#isOpen(shelf)) return this.#end(made);
-    shelf.ready = [...shelf.ready, made];
-    void made.running.ended.then(() => this.#lost(shelf, made));
+    const { files, stays } = this.#options;
+    if (this.#reserved.has(made.id)) return made.running.release();
+    this.#reserved.add(made.id);
+    try {
+      const mayWait = (await stays?.(shelf).catch(() => false)) ?? true;
+      if (!mayWait || !this.#isOpen(shelf)) return await this.#end(made);
+      if (!files.list(made.key).includes(made.id)) return await made.running.release();
+      shelf.ready = [...shelf.ready, made];
+    } finally {
+      this.#reserved.delete(made.id);
+    }
+    void made.running.ended.then((end) => this.#lost(shelf, made, end));
   }
 
   /** Nobody has claimed it. */
@@ -204,20 +225,35 @@ export class Shelves implements AsyncDisposable {
     return !this.isClosing && this.#options.all().includes(shelf);
   }
 
-  /** One that ended while it waited. */
-  async #lost(shelf: Shelf, made: MadeSandbox): Promise<void> {
+  /**
+   * One that ended while it was on the shelf. If nobody had claimed it, the next one may end as soon: this counts as one that could not be
+   * made.
+   */
+  async #lost(shelf: Shelf, made: MadeSandbox, { reason }: SandboxEnd): Promise<void> {
     if (!shelf.ready.includes(made)) return;
     shelf.ready = shelf.ready.filter((one) => one !== made);
-    await this.#reported(() => this.#options.maker.forget(made.id, made.key));
-    this.refillAfter(BUSY_MS);
+    const { files, maker, failed } = this.#options;
+    await this.#reported(async () => {
+      const wasWaiting = files.list(made.key).includes(made.id);
+      const nextMs = wasWaiting ? failed(shelf, `One that waited has ended (${reason})`) : BUSY_MS;
+      await maker.forget(made.id, made.key);
+      this.refillAfter(nextMs);
+    });
   }
 
   async #extendAll(): Promise<number> {
     for (const shelf of this.#options.all()) {
-      for (const made of shelf.ready) if (shelf.ready.includes(made)) await this.#reported(() => this.#extend(shelf, made));
+      for (const made of shelf.ready) if (shelf.ready.includes(made)) await this.#move(shelf, made);
     }
     this.refillAfter(REFILL_AFTER_MS);
     return EXTEND_EVERY_MS;
+  }
+
+  async #move(shelf: Shelf, made: MadeSandbox): Promise<void> {
+    const over = this.#reported(() => this.#extend(shelf, made));
+    this.#moving = { shelf, over };
+    await over;
+    this.#moving = undefined;
   }
 
   /** Nobody takes it meanwhile, since its handle is the taker's from then on. */

@@ -68,15 +68,39 @@ it("one that waits is nobody's, and then its caller's, whose quota it counts to"
   expect(lab.ownerOf(id)).toBe(OTHER.id);
 });
 
+/** Where it runs, and how many processes it can have beside itself, of 100. */
+const crowded = (name: string): string => `# <requirements>
+# tiny
+# </requirements>
+import os, signal
+@mcp.tool(description="How many processes it can have")
+def ${name}() -> str:
+    children = []
+    try:
+        while len(children) < 100:
+            child = os.fork()
+            if child == 0:
+                signal.pause()
+            children.append(child)
+    except OSError:
+        pass
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return f"{os.uname().nodename} {len(children)}"
+`;
+
 it("tools with other limits have sandboxes of their own, made with these", async () => {
   await using lab = await openPackedLab();
-  const limited = whereabouts("limited").replace("packed.said", "open('/sys/fs/cgroup/pids.max').read().strip() if 0 else packed.said");
-  await lab.add(whereabouts("where"));
+  await lab.add(crowded("plain"), { limits: { pids: 200 } });
   const [plain = ""] = await lab.hasWaiting(1);
-  await lab.add(limited, { limits: { pids: 32 } });
+  await lab.add(crowded("limited"), { limits: { pids: 32 } });
   const [own] = (await lab.hasWaiting(2)).filter((id) => id !== plain);
-  expect(await lab.where("limited")).toBe(own);
-  expect(await lab.where("where")).toBe(plain);
+  const [at, count] = textOf(await lab.call("limited")).split(" ");
+  expect(at).toBe(own);
+  expect(Number(count)).toBeGreaterThan(0);
+  expect(Number(count)).toBeLessThan(32);
+  expect(textOf(await lab.call("plain"))).toBe(`${plain} 100`);
 });
 
 it("a tool sees its packages, network and variables as in a Python that was started for it", async () => {
@@ -142,7 +166,7 @@ it("kinds that were used later take the place of the one that was used first, wh
 });
 
 it("a kind that nobody uses goes", async () => {
-  await using lab = await openPackedLab({ passing: { kinds: 1, size: 1, idleMs: 400 } });
+  await using lab = await openPackedLab({ passing: { kinds: 1, size: 1, idleMs: 5_000 } });
   await lab.add(whereabouts("where"));
   await lab.hasWaiting(1);
   await until(() => lab.ownerless().length === 0);

@@ -1,13 +1,9 @@
 import { expect, it } from "vitest";
 import { openToolsLab, textOf, type ToolsLab } from "../../support/tools-lab.ts";
-
-const READY_MS = 60_000;
+import { until } from "../../support/until.ts";
 
 /** Resolves once a sandbox waits. */
-async function ready({ sandboxes }: ToolsLab): Promise<void> {
-  for (const end = Date.now() + READY_MS; sandboxes.poolCounts()[0]?.ready !== 1; await new Promise((resolve) => setImmediate(resolve)))
-    if (Date.now() > end) throw new Error("No sandbox gets ready");
-}
+const ready = ({ sandboxes }: ToolsLab): Promise<void> => until(() => sandboxes.poolCounts()[0]?.ready === 1);
 
 const taken = ({ sandboxes }: ToolsLab): number => sandboxes.poolCounts()[0]?.taken ?? 0;
 /** `main.py`, which is not there, is what a Python that waits was started for. */

@@ -314,8 +314,24 @@ describe("a body", () => {
     await closed;
   });
 
+  it("that is refused and sent on without an end is cut off", async () => {
+    await using server = await openOrigin();
+    const { hostname, port } = server.url;
+    await using socket = connectTo(hostname, Number(port));
+    const answers = readAnswers(socket.stream);
+    const head = ["vendor-box: 1", "x-api-key: good", `host: ${hostname}:${port}`, "content-type: text/plain"];
+    socket.stream.write(`POST /file HTTP/1.1\r\n${head.join("\r\n")}\r\ntransfer-encoding: chunked\r\n\r\n`);
+    const chunk = Buffer.concat([Buffer.from(`${CHUNK.length.toString(16)}\r\n`), CHUNK, Buffer.from("\r\n")]);
+    const send = (): void => void socket.stream.write(chunk, (failed) => !failed && (sent += 1) < 1_000 && send());
+    let sent = 0;
+    send();
+    expect(statusesIn(await answers)).toEqual([415]);
+    expect(sent).toBeGreaterThan(60);
+    expect(sent).toBeLessThan(1_000);
+  });
+
   it("that is refused and never ends has its time, and then loses its connection", async () => {
-    await using server = await openOrigin([HOME, VENDOR], { arrivalMs: 200 });
+    await using server = await openOrigin([HOME, VENDOR], { arrivalMs: 2_000 });
     const { hostname, port } = server.url;
     await using socket = connectTo(hostname, Number(port));
     const answers = readAnswers(socket.stream);
