@@ -51,6 +51,23 @@ describe("a server", () => {
     expect(await echo(client)).toBe("on");
   });
 
+  it("that asks without end and reads no answer is ended, which the call says, and the next call starts it again", async () => {
+    await using client = await openServers({ bad: careless() });
+    await expect(call(client, "flood")).rejects.toMatchObject({
+      code: "SERVER_INCOMPATIBLE",
+      message: 'The server "bad" does not read what it is sent',
+    });
+    expect(await echo(client)).toBe("on");
+  });
+
+  it("that asks much and reads late gets its answers, also behind requests that are large", async () => {
+    await using client = await openServers({ bad: careless() });
+    const large = "x".repeat(9_000_000);
+    const echoes = [1, 2, 3].map(async () => call(client, "echo", { text: large }));
+    expect(await call(client, "slow")).toBe("read");
+    expect((await Promise.all(echoes)).map(({ length }) => length)).toEqual([large.length, large.length, large.length]);
+  });
+
   it("that dies in a call fails that call with its last lines, and the next call starts it again", async () => {
     await using client = await openServers({ bad: careless(), good: richServer() });
     await expect(call(client, "die")).rejects.toMatchObject({
