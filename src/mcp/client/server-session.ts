@@ -66,7 +66,7 @@ function isLostSession(transport: Connected["transport"], cause: unknown): boole
   return hasSession && cause instanceof SdkHttpError && cause.status === 404;
 }
 
-function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport }: Connected): ServerSession {
+function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, failure }: Connected): ServerSession {
   let hasEnded = false;
   let isLost = false;
   const ended = new Promise<void>((resolve) => {
@@ -94,7 +94,7 @@ function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport }:
       } catch (cause) {
         if (signal?.aborted) throw new BelljarError("CANCELLED", `${method} was cancelled`, { cause });
         isLost ||= isLostSession(transport, cause);
-        const error = toServerError(name, method, cause);
+        const error = failure() ?? toServerError(name, method, cause);
         throw transport instanceof ProgramTransport && hasEnded ? transport.explain(error) : error;
       }
     },
