@@ -23,6 +23,8 @@ export interface ConnectOptions {
 export interface Connected {
   readonly client: Client;
   readonly transport: Transport;
+  /** Aborts when the connection is closed, by whichever side. */
+  readonly closed: AbortSignal;
   /** Why this side closed the connection, if it did for what the server does. */
   readonly failure: () => BelljarError | undefined;
 }
@@ -87,11 +89,14 @@ async function connect(
   const isProgram = transport instanceof ProgramTransport;
   const probe = isProgram ? { timeoutMs: Math.min(PROBE_TIMEOUT_MS, startTimeoutMs / 2) } : {};
   const client = createClient(version, { mode, probe }, handlers);
+  // A server may close the connection before whoever asked for it has it.
+  const closed = new AbortController();
+  client.onclose = () => closed.abort();
   deliverInOrder(transport, handlers.message);
   try {
     const connecting = client.connect(transport, { timeout: startTimeoutMs });
-    if ((await settleWithin(connecting, { timeoutMs: startTimeoutMs, ...(signal && { signal }) })) !== "late")
-      return { client, transport, failure };
+    const connected = await settleWithin(connecting, { timeoutMs: startTimeoutMs, ...(signal && { signal }) });
+    if (connected !== "late") return { client, transport, closed: closed.signal, failure };
     connecting.catch(() => undefined);
     if (signal?.aborted) throw new BelljarError("CANCELLED", `The start of "${name}" was cancelled`);
     throw new BelljarError("SERVER_UNREACHABLE", `The server "${name}" did not answer within ${startTimeoutMs} ms`);

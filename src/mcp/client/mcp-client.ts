@@ -15,7 +15,10 @@ export interface McpClientOptions {
   readonly only?: readonly string[];
   /** Asks a person. Without it, a server that needs an input fails. */
   readonly ask?: (input: ConfigInput) => Promise<string>;
-  /** Answers `elicitation/create` of a server with its result. Without it, servers are told that they cannot ask. */
+  /**
+   * Answers `elicitation/create` of a server with its result. The question has a form, or, with the mode `url`, an address that a person opens.
+   * Without it, servers are told that they cannot ask.
+   */
   readonly onElicit?: (question: McpQuestion) => Promise<JsonObject>;
   /** Answers `sampling/createMessage` of a server with its result. Without it, servers are told that they have no model. */
   readonly onSample?: (question: McpQuestion) => Promise<JsonObject>;

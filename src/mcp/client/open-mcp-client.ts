@@ -90,7 +90,10 @@ async function openServer(server: ConfiguredServer, file: string, scope: McpClie
 
 function handlersOf(server: string, { onElicit, onSample, onListChanged, onMessage }: McpClientOptions): ServerHandlers {
   return {
-    ...(onElicit && { elicit: (params, signal) => onElicit({ server, params, ...(signal && { signal }) }) }),
+    ...(onElicit && {
+      elicit: (params, signal) => onElicit({ server, params, ...(signal && { signal }) }),
+      elicitModes: ["form", "url"],
+    }),
     ...(onSample && { sample: (params, signal) => onSample({ server, params, ...(signal && { signal }) }) }),
     ...(onListChanged && { listChanged: (list) => onListChanged({ server, list }) }),
     ...(onMessage && { message: (direction, message) => onMessage({ server, direction, message }) }),
