@@ -2,7 +2,7 @@ import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import type { CliClient } from "../mcp-client/open-client.ts";
-import { openClient } from "../mcp-client/open-client.ts";
+import { withClient } from "../mcp-client/open-client.ts";
 import { firstText, renderContents } from "../mcp-client/render-content.ts";
 import { printJson, printLine, printTable } from "../print.ts";
 import { isFields } from "../schema-form.ts";
@@ -11,8 +11,7 @@ import { usage } from "../usage.ts";
 import { parsePairs } from "../values.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  await using open = await openClient(call, context, call.positionals[0]);
-  return await showPrompt(open, call, context);
+  return withClient(call, context, call.positionals[0], (open) => showPrompt(open, call, context));
 }
 
 /** Lists the prompts of a server that is open, or shows one. */

@@ -104,7 +104,10 @@ function toClient(servers: readonly OpenServer[]): McpClient {
   const session = (name: string): ServerSession => sessionOf(servers, name);
   return {
     servers: servers.map(({ session: _session, ...shown }) => shown),
-    listTools: (options) => listAllTools(servers, options),
+    async listTools({ server, ...options } = {}) {
+      if (server === undefined) return listAllTools(servers, options);
+      return listAllTools([{ name: server, state: "ready", session: session(server) }], options);
+    },
     callTool: ({ server, tool, arguments: args = {} }, options) =>
       session(server).request("tools/call", { name: tool, arguments: args }, options),
     listResources: (server, options) => listAll(session(server), LISTS.resources, options),
