@@ -5,6 +5,7 @@ import { type Fields, formOf, isFields } from "../schema-form.ts";
 
 const FIELDS_MAX = 50;
 const ABOUT_MAX = 500;
+const KEY_MAX = 100;
 const CHOICES_MAX = 50;
 
 interface Asking {
@@ -45,7 +46,9 @@ async function askField(
   const fallback = facts["default"];
   say(describe(key, facts, schema));
   for (;;) {
-    const line = await ask(`${key}${fallback === undefined ? (isRequired ? "" : " (may be empty)") : ` (${shown(fallback)})`}: `);
+    const line = await ask(
+      `${key.slice(0, KEY_MAX)}${fallback === undefined ? (isRequired ? "" : " (may be empty)") : ` (${shown(fallback)})`}: `,
+    );
     if (line === undefined) return undefined;
     if (line === "" && (fallback !== undefined || !isRequired)) return { value: fallback };
     try {
@@ -80,7 +83,7 @@ function describe(key: string, { title, description }: Fields, schema: Fields): 
   const choices = values ?? items?.().values;
   const about = [title, description].filter((text) => typeof text === "string" && text !== "").join(": ");
   const named = choices ? [`one of ${choices.slice(0, CHOICES_MAX).map(shown).join(", ")}`] : [];
-  return [about === "" ? key : about.slice(0, ABOUT_MAX), ...named].join("; ");
+  return [(about === "" ? key : about).slice(0, ABOUT_MAX), ...named].join("; ");
 }
 
 function shown(value: unknown): string {

@@ -24,7 +24,10 @@ const UNREAD_MAX_BYTES = 64 * 1_048_576;
 export async function serveReplay(recording: Recording, { stdin, stdout, signal }: HostStreams): Promise<void> {
   const full = new AbortController();
   const replay = createReplay(recording, (message) => write(stdout, message as JSONRPCMessage, full));
-  for await (const message of readMessages(stdin, AbortSignal.any([signal, full.signal]))) void replay.take(message);
+  for await (const message of readMessages(stdin, AbortSignal.any([signal, full.signal]))) {
+    // A message can wait for an answer that comes after it.
+    void replay.take(message).catch((cause: unknown) => full.abort(cause));
+  }
   full.signal.throwIfAborted();
 }
 
