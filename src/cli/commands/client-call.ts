@@ -1,3 +1,4 @@
+import { isRecord } from "../../mcp/client/config/is-record.ts";
 import type { McpTool } from "../../mcp/client/mcp-client.ts";
 import { toToolArguments } from "../arguments-by-schema.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -6,7 +7,6 @@ import type { CliClient } from "../mcp-client/open-client.ts";
 import { withClient } from "../mcp-client/open-client.ts";
 import { renderResult } from "../mcp-client/render-content.ts";
 import { printJson, printLine, printProblems } from "../print.ts";
-import { isFields } from "../schema-form.ts";
 import { didYouMean } from "../suggest.ts";
 import { usage } from "../usage.ts";
 
@@ -23,7 +23,7 @@ export async function callTool({ client, request }: CliClient, call: CommandCall
   const [problem] = problems;
   if (problem && !tools.some((one) => one.tool === tool)) throw problem;
   const { inputSchema } = findTool(tools, server, tool).definition;
-  const args = toToolArguments(isFields(inputSchema) ? inputSchema : {}, words);
+  const args = toToolArguments(isRecord(inputSchema) ? inputSchema : {}, words);
   const result = await client.callTool({ server, tool, arguments: args }, request);
   const hasFailed = result["isError"] === true;
   if (isSet(call, "json")) printJson(stdout, result);

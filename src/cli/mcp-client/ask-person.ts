@@ -24,7 +24,7 @@ const CANCELLED: JsonObject = { action: "cancel" };
 
 export interface Asking extends Pick<McpClientOptions, "ask" | "onElicit"> {
   /** While this work runs, and at no other time, servers can ask. A question that is open at its end is cancelled before this settles. */
-  during<Value>(work: () => Promise<Value>): Promise<Value>;
+  readonly during: <Value>(work: () => Promise<Value>) => Promise<Value>;
 }
 
 /**

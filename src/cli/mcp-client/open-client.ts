@@ -21,7 +21,7 @@ export interface CliClient extends AsyncDisposable {
   readonly client: McpClient;
   readonly request: RequestOptions;
   /** While this work runs, and at no other time, servers can ask the person at the terminal. */
-  during<Value>(work: () => Promise<Value>): Promise<Value>;
+  readonly during: <Value>(work: () => Promise<Value>) => Promise<Value>;
 }
 
 /** Starts the named server, or all, for one piece of work, during which they can ask, and ends them. Rejects as `openClient`. */
