@@ -14,6 +14,7 @@ export type {
   McpQuestion,
   McpServer,
   McpTool,
+  ListToolsOptions,
   ToolList,
   WireRecord,
 } from "./mcp/client/mcp-client.ts";

@@ -1,6 +1,7 @@
 import { BelljarError } from "../errors.ts";
 import { parseJson } from "../files/parse-json.ts";
-import { type FieldForm, type Fields, findField, isFields } from "./schema-form.ts";
+import { isRecord } from "../mcp/client/config/is-record.ts";
+import { type FieldForm, type Fields, findField } from "./schema-form.ts";
 
 const SHOWN_CHARACTERS = 60;
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
@@ -12,7 +13,7 @@ const TYPES: ReadonlyMap<string, { readonly named: string; readonly read: (text:
   ["boolean", { named: "true or false", read: (text: string) => (text === "true" ? true : text === "false" ? false : undefined) }],
   ["null", { named: "null", read: (text: string) => (text === "null" ? null : undefined) }],
   ["array", { named: "a list, as JSON or as the same name several times", read: (text: string) => only(Array.isArray, parseJson(text)) }],
-  ["object", { named: "a JSON object", read: (text: string) => only(isFields, parseJson(text)) }],
+  ["object", { named: "a JSON object", read: (text: string) => only(isRecord, parseJson(text)) }],
 ]);
 
 /**
@@ -35,7 +36,7 @@ export function toToolArguments(schema: Fields, words: readonly string[]): Reado
 
 function readObject(text: string): Readonly<Record<string, unknown>> {
   const value = parseJson(text);
-  if (isFields(value)) return value;
+  if (isRecord(value)) return value;
   throw bad(text, "is no JSON object");
 }
 

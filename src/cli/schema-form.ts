@@ -1,3 +1,4 @@
+import { isRecord } from "../mcp/client/config/is-record.ts";
 import { didYouMean } from "./suggest.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -16,20 +17,16 @@ export interface FieldForm {
 const DEPTH_MAX = 8;
 const PARTS_MAX = 200;
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** What the schema of an object says of one of its fields; of one that it does not have, those that it has and a hint. */
 export function findField(
   schema: Fields,
   key: string,
 ): { readonly form: FieldForm } | { readonly known: readonly string[]; readonly meant: string } {
   const parts = partsOf(schema, schema);
-  const declared = parts.map(({ properties }) => properties).filter(isFields);
+  const declared = parts.map(({ properties }) => properties).filter(isRecord);
   const own = declared.filter((properties) => Object.hasOwn(properties, key)).map((properties) => properties[key]);
   if (own.length > 0) return { form: formOf(own.length === 1 ? own[0] : { anyOf: own }, schema) };
-  const open = parts.map(({ additionalProperties }) => additionalProperties).filter((more) => more === true || isFields(more));
+  const open = parts.map(({ additionalProperties }) => additionalProperties).filter((more) => more === true || isRecord(more));
   if (open.length > 0) return { form: formOf(open[0], schema) };
   if (declared.length === 0 && parts.every(({ additionalProperties }) => additionalProperties !== false))
     return { form: formOf({}, schema) };
@@ -62,7 +59,7 @@ function partsOf(schema: unknown, root: Fields): readonly Fields[] {
   const parts: Fields[] = [];
   const waiting: { readonly part: unknown; readonly depth: number }[] = [{ part: schema, depth: 0 }];
   for (const { part, depth } of waiting) {
-    if (!isFields(part) || depth > DEPTH_MAX || parts.length >= PARTS_MAX) continue;
+    if (!isRecord(part) || depth > DEPTH_MAX || parts.length >= PARTS_MAX) continue;
     parts.push(part);
     const inner = [part["anyOf"], part["oneOf"], part["allOf"]].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));
     const named = typeof part["$ref"] === "string" ? [followPointer(root, part["$ref"])] : [];

@@ -73,4 +73,6 @@ it("says what is wrong with the file, and does not start", async () => {
   await using cli = await openCliHome();
   const missing = await cli.run(["mcp", "--mcp-config", join(folder, "absent.json")]);
   expect(missing).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("absent.json: name one with mcpServers in it") });
+  const wrong = await cli.run(["mcp", "--mcp-config", folder]);
+  expect(wrong).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(`${folder}: it is no file`) });
 });

@@ -4,7 +4,7 @@ import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallClient } from "../../src/catalog/question.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
-import { lookOnHost } from "../../src/cli/compose/open-hub.ts";
+import { lookOnHost } from "../../src/cli/compose/look-on-host.ts";
 import { Hub } from "../../src/mcp/proxy/hub.ts";
 import { readHubFile } from "../../src/mcp/proxy/hub-file.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";

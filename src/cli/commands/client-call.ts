@@ -1,31 +1,29 @@
+import { isRecord } from "../../mcp/client/config/is-record.ts";
 import type { McpTool } from "../../mcp/client/mcp-client.ts";
 import { toToolArguments } from "../arguments-by-schema.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import type { CliClient } from "../mcp-client/open-client.ts";
-import { openClient } from "../mcp-client/open-client.ts";
+import { withClient } from "../mcp-client/open-client.ts";
 import { renderResult } from "../mcp-client/render-content.ts";
 import { printJson, printLine, printProblems } from "../print.ts";
-import { isFields } from "../schema-form.ts";
 import { didYouMean } from "../suggest.ts";
 import { usage } from "../usage.ts";
 
 const SHOWN_MAX = 20;
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  await using open = await openClient(call, context, call.positionals[0]);
-  return await callTool(open, call, context);
+  return withClient(call, context, call.positionals[0], (open) => callTool(open, call, context));
 }
 
 /** Calls a tool of a server that is open. */
 export async function callTool({ client, request }: CliClient, call: CommandCall, { stdout, stderr }: CommandContext): Promise<number> {
   const [server = "", tool = "", ...words] = call.positionals;
-  const { tools: all, problems } = await client.listTools(request);
-  const tools = all.filter((one) => one.server === server);
+  const { tools, problems } = await client.listTools({ ...request, server });
   const [problem] = problems;
   if (problem && !tools.some((one) => one.tool === tool)) throw problem;
   const { inputSchema } = findTool(tools, server, tool).definition;
-  const args = toToolArguments(isFields(inputSchema) ? inputSchema : {}, words);
+  const args = toToolArguments(isRecord(inputSchema) ? inputSchema : {}, words);
   const result = await client.callTool({ server, tool, arguments: args }, request);
   const hasFailed = result["isError"] === true;
   if (isSet(call, "json")) printJson(stdout, result);

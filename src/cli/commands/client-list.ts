@@ -4,27 +4,25 @@ import { BelljarError } from "../../errors.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import type { CliClient } from "../mcp-client/open-client.ts";
-import { openClient } from "../mcp-client/open-client.ts";
+import { withClient } from "../mcp-client/open-client.ts";
 import { firstText } from "../mcp-client/render-content.ts";
 import { printJson, printLine, printProblems, printTable } from "../print.ts";
 
 const ABOUT_MAX = 100;
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  await using open = await openClient(call, context, call.positionals[0]);
-  return await list(open, call, context);
+  return withClient(call, context, call.positionals[0], (open) => list(open, call, context));
 }
 
 /** Lists the tools of the servers that are open, or of one. */
 export async function list({ client, request }: CliClient, call: CommandCall, { stdout, stderr }: CommandContext): Promise<number> {
   const [server] = call.positionals;
-  const { tools: all, problems } = await client.listTools(request);
-  const tools = all.filter((tool) => server === undefined || tool.server === server);
+  const { tools, problems } = await client.listTools({ ...request, server });
   printProblems(
     stderr,
     problems.map(({ message }) => message),
   );
-  if (isSet(call, "json")) printJson(stdout, await toJson(client, tools, request));
+  if (isSet(call, "json")) printJson(stdout, { servers: await describeServers(client, server, request), tools });
   else if (tools.length === 0) printLine(stderr, "The servers have no tools.");
   else printTable(stdout, tools.map(toRow), ["SERVER", "TOOL", "ABOUT"]);
   return 0;
@@ -35,8 +33,9 @@ function toRow({ server, tool, definition }: McpTool): readonly string[] {
   return [server, tool, about.length > ABOUT_MAX ? `${about.slice(0, ABOUT_MAX)}...` : about];
 }
 
-async function toJson(client: McpClient, tools: readonly McpTool[], request: RequestOptions) {
-  return { servers: await Promise.all(client.servers.map((server) => describe(client, server, request))), tools };
+async function describeServers(client: McpClient, only: string | undefined, request: RequestOptions) {
+  const servers = client.servers.filter(({ name }) => only === undefined || name === only);
+  return Promise.all(servers.map((server) => describe(client, server, request)));
 }
 
 async function describe(client: McpClient, { error, ...server }: McpServer, request: RequestOptions) {

@@ -1,18 +1,17 @@
+import { isRecord } from "../../mcp/client/config/is-record.ts";
 import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import type { CliClient } from "../mcp-client/open-client.ts";
-import { openClient } from "../mcp-client/open-client.ts";
+import { withClient } from "../mcp-client/open-client.ts";
 import { firstText, renderContents } from "../mcp-client/render-content.ts";
 import { printJson, printLine, printTable } from "../print.ts";
-import { isFields } from "../schema-form.ts";
 import { didYouMean } from "../suggest.ts";
 import { usage } from "../usage.ts";
 import { parsePairs } from "../values.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  await using open = await openClient(call, context, call.positionals[0]);
-  return await showPrompt(open, call, context);
+  return withClient(call, context, call.positionals[0], (open) => showPrompt(open, call, context));
 }
 
 /** Lists the prompts of a server that is open, or shows one. */
@@ -35,7 +34,7 @@ export async function showPrompt({ client, request }: CliClient, call: CommandCa
 }
 
 function toRow(prompt: JsonObject): readonly string[] {
-  const args = Array.isArray(prompt["arguments"]) ? prompt["arguments"].filter(isFields) : [];
+  const args = Array.isArray(prompt["arguments"]) ? prompt["arguments"].filter(isRecord) : [];
   const names = args.map(({ name, required }) => (required === true ? firstText(name) : `[${firstText(name)}]`));
   return [firstText(prompt["name"]), names.join(" ") || "-", firstText(prompt["description"]).split("\n")[0] ?? ""];
 }
@@ -47,6 +46,6 @@ function checkName(prompts: readonly JsonObject[], server: string, name: string)
 }
 
 function renderMessages(messages: unknown): string {
-  const all = Array.isArray(messages) ? messages.filter(isFields) : [];
+  const all = Array.isArray(messages) ? messages.filter(isRecord) : [];
   return all.map(({ role, content }) => `${firstText(role)}: ${renderContents(content)}`).join("\n");
 }

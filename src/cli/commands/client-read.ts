@@ -4,14 +4,13 @@ import type { RequestOptions } from "../../mcp/client/server-session.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
 import type { CliClient } from "../mcp-client/open-client.ts";
-import { openClient } from "../mcp-client/open-client.ts";
+import { withClient } from "../mcp-client/open-client.ts";
 import { renderContents } from "../mcp-client/render-content.ts";
 import { printJson, printLine } from "../print.ts";
 import { usage } from "../usage.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  await using open = await openClient(call, context, textOption(call, "server"));
-  return await read(open, call, context);
+  return withClient(call, context, textOption(call, "server"), (open) => read(open, call, context));
 }
 
 /** Reads a resource of a server that is open. */

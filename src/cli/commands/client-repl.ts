@@ -39,7 +39,7 @@ async function runLine(open: CliClient, parse: () => CommandCall | undefined, co
   try {
     const line = parse();
     const action = line && ACTIONS[line.spec.name];
-    if (line && action) return await action(open, line, context);
+    if (line && action) return await open.during(() => action(open, line, context));
     throw new BelljarError("USAGE", `Here the commands are ${HELP}`);
   } catch (error) {
     if (!(error instanceof BelljarError) || context.signal.aborted) throw error;

@@ -4,8 +4,8 @@ import { toToolArguments } from "../arguments-by-schema.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { type CalledTool, type ToolCalls, withToolCalls } from "../compose/open-tool-calls.ts";
-import { printJson } from "../print.ts";
-import { printContent } from "../print-content.ts";
+import { renderContent } from "../mcp-client/render-content.ts";
+import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
 import { didYouMean } from "../suggest.ts";
 
@@ -13,7 +13,7 @@ import { didYouMean } from "../suggest.ts";
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const { isError = false, ...answer } = await withToolCalls(call, context, (tools) => callTool(call, context, tools));
   if (isSet(call, "json")) printJson(context.stdout, { ...answer, isError });
-  else for (const part of answer.content) printContent(isError ? context.stderr : context.stdout, part);
+  else for (const part of answer.content) printLine(isError ? context.stderr : context.stdout, renderContent(part).replace(/\n$/, ""));
   return isError ? 1 : 0;
 }
 

@@ -1,14 +1,12 @@
-import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { openOnce } from "../../async/open-once.ts";
 import { openJsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Config } from "../../config/config.ts";
-import { BelljarError } from "../../errors.ts";
-import { errnoOf } from "../../files/file-error.ts";
-import { readSettingsText } from "../../files/read-settings-text.ts";
+import { loadConfigText } from "../../mcp/client/config/load-config-text.ts";
 import { Hub } from "../../mcp/proxy/hub.ts";
 import { readHubFile } from "../../mcp/proxy/hub-file.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
+import { lookOnHost } from "./look-on-host.ts";
 import { readPackage } from "./package-root.ts";
 
 export interface HubOptions {
@@ -22,8 +20,7 @@ export interface HubOptions {
 
 /** Begins to start the servers of a configuration. Rejects with `CONFIG_INVALID` for one that cannot be read. Disposing it ends them. */
 export async function openHub({ file, config, sandboxes, env, report }: HubOptions): Promise<Hub> {
-  const text = await readSettingsText(file);
-  if (text === undefined) throw new BelljarError("CONFIG_INVALID", `There is no file ${file}: name one with mcpServers in it`);
+  const text = await loadConfigText(file);
   const scope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
   const schemas = openOnce(() => openJsonSchemas());
   const { prefix, idleMs, listMax } = config.mcp;
@@ -36,13 +33,4 @@ export async function openHub({ file, config, sandboxes, env, report }: HubOptio
     listMax,
     report,
   });
-}
-
-/** What cannot be looked at may be there. */
-export function lookOnHost(path: string): "folder" | "file" | undefined {
-  try {
-    return statSync(path).isDirectory() ? "folder" : "file";
-  } catch (cause) {
-    return errnoOf(cause) === "EACCES" ? "file" : undefined;
-  }
 }

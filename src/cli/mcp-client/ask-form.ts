@@ -1,10 +1,12 @@
 import { BelljarError } from "../../errors.ts";
+import { isRecord } from "../../mcp/client/config/is-record.ts";
 import type { JsonObject } from "../../mcp/client/json-object.ts";
 import { toToolArguments } from "../arguments-by-schema.ts";
-import { type Fields, formOf, isFields } from "../schema-form.ts";
+import { type Fields, formOf } from "../schema-form.ts";
 
 const FIELDS_MAX = 50;
 const ABOUT_MAX = 500;
+const KEY_MAX = 100;
 const CHOICES_MAX = 50;
 
 interface Asking {
@@ -18,8 +20,8 @@ interface Asking {
  * one that may be left out. Undefined once the input has ended.
  */
 export async function askForm(requested: unknown, asking: Asking): Promise<JsonObject | undefined> {
-  const schema: Fields = isFields(requested) ? requested : {};
-  const properties: Fields = isFields(schema["properties"]) ? schema["properties"] : {};
+  const schema: Fields = isRecord(requested) ? requested : {};
+  const properties: Fields = isRecord(schema["properties"]) ? schema["properties"] : {};
   const required: readonly unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   const content: Record<string, unknown> = {};
   for (const key of Object.keys(properties).slice(0, FIELDS_MAX)) {
@@ -41,11 +43,13 @@ async function askField(
   { key, field, isRequired }: FormField,
   { ask, say }: Asking,
 ): Promise<{ readonly value: unknown } | undefined> {
-  const facts: Fields = isFields(field) ? field : {};
+  const facts: Fields = isRecord(field) ? field : {};
   const fallback = facts["default"];
   say(describe(key, facts, schema));
   for (;;) {
-    const line = await ask(`${key}${fallback === undefined ? (isRequired ? "" : " (may be empty)") : ` (${shown(fallback)})`}: `);
+    const line = await ask(
+      `${key.slice(0, KEY_MAX)}${fallback === undefined ? (isRequired ? "" : " (may be empty)") : ` (${shown(fallback)})`}: `,
+    );
     if (line === undefined) return undefined;
     if (line === "" && (fallback !== undefined || !isRequired)) return { value: fallback };
     try {
@@ -72,7 +76,7 @@ function fieldForm(schema: Fields, key: string): ReturnType<typeof formOf> {
 }
 
 function propertyOf({ properties }: Fields, key: string): unknown {
-  return isFields(properties) && Object.hasOwn(properties, key) ? properties[key] : {};
+  return isRecord(properties) && Object.hasOwn(properties, key) ? properties[key] : {};
 }
 
 function describe(key: string, { title, description }: Fields, schema: Fields): string {
@@ -80,7 +84,7 @@ function describe(key: string, { title, description }: Fields, schema: Fields): 
   const choices = values ?? items?.().values;
   const about = [title, description].filter((text) => typeof text === "string" && text !== "").join(": ");
   const named = choices ? [`one of ${choices.slice(0, CHOICES_MAX).map(shown).join(", ")}`] : [];
-  return [about === "" ? key : about.slice(0, ABOUT_MAX), ...named].join("; ");
+  return [(about === "" ? key : about).slice(0, ABOUT_MAX), ...named].join("; ");
 }
 
 function shown(value: unknown): string {

@@ -18,23 +18,69 @@ const SHOWN_MAX = 4000;
 /** Asks for a line in the terminal. Undefined once its input has ended. */
 export type AskLine = (prompt: string) => Promise<string | undefined>;
 
+/** Questions that wait for the person. More are cancelled. */
+const QUESTIONS_MAX = 10;
+const CANCELLED: JsonObject = { action: "cancel" };
+
+export interface Asking extends Pick<McpClientOptions, "ask" | "onElicit"> {
+  /** While this work runs, and at no other time, servers can ask. A question that is open at its end is cancelled before this settles. */
+  readonly during: <Value>(work: () => Promise<Value>) => Promise<Value>;
+}
+
 /**
  * Answers of the person at the terminal, one question after the other. Without a terminal nobody is asked: an input has no answer, which
- * makes its server fail, and a question of a server is told on stderr and cancelled.
+ * makes its server fail, and a question of a server is told on stderr and cancelled. Between two works the terminal belongs to others, who
+ * must not read it at the same time.
  */
-export function openAsking(context: CommandContext): Pick<McpClientOptions, "ask" | "onElicit"> {
+export function openAsking(context: CommandContext): Asking {
   const hasPerson = context.stdin.isTTY === true && context.stderr.isTTY === true;
   const turns = new Turns();
-  if (!hasPerson) return { onElicit: async (question) => refuse(context, question) };
-  return {
-    ask: async (input) => turns.run(() => askInput(context, input)),
-    onElicit: async (question) => turns.run(() => withLines(context, question.signal, (ask) => answer(context, question, ask))),
+  const open = new Set<Promise<JsonObject>>();
+  let running: AbortSignal | undefined;
+
+  const elicit = async (question: McpQuestion): Promise<JsonObject> => {
+    if (running === undefined || open.size >= QUESTIONS_MAX) return CANCELLED;
+    const asked = askWithin(context, { question, turns, over: running });
+    open.add(asked);
+    return asked.finally(() => open.delete(asked));
   };
+  return {
+    ...(hasPerson && { ask: async (input) => turns.run(() => askInput(context, input)) }),
+    onElicit: hasPerson ? elicit : async (question) => refuse(context, question),
+    async during(work) {
+      const over = new AbortController();
+      running = over.signal;
+      try {
+        return await work();
+      } finally {
+        running = undefined;
+        over.abort();
+        await Promise.allSettled(open);
+      }
+    },
+  };
+}
+
+interface Asked {
+  readonly question: McpQuestion;
+  readonly turns: Turns;
+  /** Aborts when nobody waits for the answer any more. */
+  readonly over: AbortSignal;
+}
+
+async function askWithin(context: CommandContext, { question, turns, over }: Asked): Promise<JsonObject> {
+  const until = question.signal ? AbortSignal.any([over, question.signal]) : over;
+  try {
+    return await turns.run(() => withLines(context, until, (ask) => answer(context, question, ask)), until);
+  } catch (cause) {
+    if (over.aborted) return CANCELLED;
+    throw cause;
+  }
 }
 
 function refuse({ stderr }: CommandContext, { server, params }: McpQuestion): JsonObject {
   printProblems(stderr, [`The server "${server}" asks, and there is no terminal to answer in: ${shownOf(params)}`]);
-  return { action: "cancel" };
+  return CANCELLED;
 }
 
 async function answer({ stderr }: CommandContext, { server, params }: McpQuestion, ask: AskLine): Promise<JsonObject> {
@@ -45,7 +91,7 @@ async function answer({ stderr }: CommandContext, { server, params }: McpQuestio
   if (reply !== "y") return { action: reply === "n" ? "decline" : "cancel" };
   if (isUrl) return { action: "accept" };
   const content = await askForm(params["requestedSchema"], { ask, say: (text) => printLine(stderr, text) });
-  return content ? { action: "accept", content } : { action: "cancel" };
+  return content ? { action: "accept", content } : CANCELLED;
 }
 
 async function askYesNo(ask: AskLine, question: string): Promise<"y" | "n" | undefined> {

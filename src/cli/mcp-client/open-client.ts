@@ -20,6 +20,19 @@ import { openWireLog } from "./wire-log.ts";
 export interface CliClient extends AsyncDisposable {
   readonly client: McpClient;
   readonly request: RequestOptions;
+  /** While this work runs, and at no other time, servers can ask the person at the terminal. */
+  readonly during: <Value>(work: () => Promise<Value>) => Promise<Value>;
+}
+
+/** Starts the named server, or all, for one piece of work, during which they can ask, and ends them. Rejects as `openClient`. */
+export async function withClient(
+  call: CommandCall,
+  context: CommandContext,
+  server: string | undefined,
+  work: (open: CliClient) => Promise<number>,
+): Promise<number> {
+  await using open = await openClient(call, context, server);
+  return await open.during(() => work(open));
 }
 
 /**
@@ -36,7 +49,7 @@ export async function openClient(call: CommandCall, context: CommandContext, ser
   const log = wire === undefined ? undefined : await openWireLog(wire);
   try {
     const places = { env, workspaceFolder: process.cwd(), userHome: homedir(), version: readPackage().version };
-    const asking = openAsking(context);
+    const { during, ...asking } = openAsking(context);
     const only = server === undefined ? {} : { only: [server] };
     const opening = openMcpClient({ config, ...places, ...only, ...asking, ...(log && { onMessage: log.add }), signal });
     const client = await withProgress(context.stderr, "Starting the servers", opening);
@@ -48,7 +61,7 @@ export async function openClient(call: CommandCall, context: CommandContext, ser
       await close();
       throw cause;
     });
-    return { client, request, [Symbol.asyncDispose]: close };
+    return { client, request, during, [Symbol.asyncDispose]: close };
   } catch (cause) {
     await log?.close();
     throw cause;

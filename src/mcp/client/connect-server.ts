@@ -1,5 +1,5 @@
 import type { Client, Transport, VersionNegotiationOptions } from "@modelcontextprotocol/client";
-import { SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { SdkHttpError } from "@modelcontextprotocol/client";
 import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
 import type { HttpTarget, ServerTarget, StdioTarget } from "./config/resolve-server.ts";
@@ -7,6 +7,7 @@ import type { ServerHandlers } from "./server-handlers.ts";
 import { createClient } from "./server-handlers.ts";
 import { toServerError } from "./to-server-error.ts";
 import { deliverInOrder } from "./transport/deliver-in-order.ts";
+import { createHttpLink } from "./transport/http-link.ts";
 import { ProcessTransport } from "./transport/process-transport.ts";
 import { ProgramTransport } from "./transport/program-transport.ts";
 
@@ -22,6 +23,17 @@ export interface ConnectOptions {
 export interface Connected {
   readonly client: Client;
   readonly transport: Transport;
+  /** Aborts when the connection is closed, by whichever side. */
+  readonly closed: AbortSignal;
+  /** Why this side closed the connection, if it did for what the server does. */
+  readonly failure: () => BelljarError | undefined;
+}
+
+/** What a connection is made over. */
+interface Link {
+  readonly name: string;
+  readonly transport: Transport;
+  readonly failure: () => BelljarError | undefined;
 }
 
 /** A server of an older era may never answer what it does not know. */
@@ -35,24 +47,23 @@ export async function connectServer(target: ServerTarget, options: ConnectOption
 /** A program may end because it is asked what it does not know. It is then started again, and asked as older clients ask. */
 async function connectProgram(target: StdioTarget, options: ConnectOptions): Promise<Connected> {
   const { openProgram = (given) => new ProcessTransport(given) } = options;
+  const open = async (program: ProgramTransport, mode: Mode): Promise<Connected> =>
+    connect({ name: target.name, transport: program, failure: () => program.failure() }, mode, options);
   const first = openProgram(target);
   try {
-    return await connect(target.name, first, "auto", options);
+    return await open(first, "auto");
   } catch (cause) {
     if (first.ending() === undefined || first.failure() || options.signal?.aborted) throw first.explain(cause);
     const second = openProgram(target);
-    return await connect(target.name, second, "legacy", options).catch((again: unknown) => {
+    return await open(second, "legacy").catch((again: unknown) => {
       throw second.explain(again);
     });
   }
 }
 
 async function connectHttp(target: HttpTarget, options: ConnectOptions): Promise<Connected> {
-  const requestInit = { headers: { ...target.headers } };
   const open = (kind: "http" | "sse"): Promise<Connected> =>
-    kind === "http"
-      ? connect(target.name, new StreamableHTTPClientTransport(target.url, { requestInit }), "auto", options)
-      : connect(target.name, new SSEClientTransport(target.url, { requestInit }), "legacy", options);
+    connect({ name: target.name, ...createHttpLink(kind, target) }, kind === "http" ? "auto" : "legacy", options);
   if (target.kind !== "any") return open(target.kind);
   try {
     return await open("http");
@@ -68,24 +79,29 @@ function knowsOnlySse(cause: unknown): boolean {
   return reason instanceof SdkHttpError && [400, 404, 405].includes(reason.status);
 }
 
+type Mode = NonNullable<VersionNegotiationOptions["mode"]>;
+
 async function connect(
-  name: string,
-  transport: Transport,
-  mode: NonNullable<VersionNegotiationOptions["mode"]>,
+  { name, transport, failure }: Link,
+  mode: Mode,
   { version, startTimeoutMs, signal, handlers = {} }: ConnectOptions,
 ): Promise<Connected> {
   const isProgram = transport instanceof ProgramTransport;
   const probe = isProgram ? { timeoutMs: Math.min(PROBE_TIMEOUT_MS, startTimeoutMs / 2) } : {};
   const client = createClient(version, { mode, probe }, handlers);
+  // A server may close the connection before whoever asked for it has it.
+  const closed = new AbortController();
+  client.onclose = () => closed.abort();
   deliverInOrder(transport, handlers.message);
   try {
     const connecting = client.connect(transport, { timeout: startTimeoutMs });
-    if ((await settleWithin(connecting, { timeoutMs: startTimeoutMs, ...(signal && { signal }) })) !== "late") return { client, transport };
+    const connected = await settleWithin(connecting, { timeoutMs: startTimeoutMs, ...(signal && { signal }) });
+    if (connected !== "late") return { client, transport, closed: closed.signal, failure };
     connecting.catch(() => undefined);
     if (signal?.aborted) throw new BelljarError("CANCELLED", `The start of "${name}" was cancelled`);
     throw new BelljarError("SERVER_UNREACHABLE", `The server "${name}" did not answer within ${startTimeoutMs} ms`);
   } catch (cause) {
     await transport.close();
-    throw toServerError(name, "the start", cause);
+    throw failure() ?? toServerError(name, "the start", cause);
   }
 }

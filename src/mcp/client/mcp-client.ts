@@ -15,7 +15,10 @@ export interface McpClientOptions {
   readonly only?: readonly string[];
   /** Asks a person. Without it, a server that needs an input fails. */
   readonly ask?: (input: ConfigInput) => Promise<string>;
-  /** Answers `elicitation/create` of a server with its result. Without it, servers are told that they cannot ask. */
+  /**
+   * Answers `elicitation/create` of a server with its result. The question has a form, or, with the mode `url`, an address that a person opens.
+   * Without it, servers are told that they cannot ask.
+   */
   readonly onElicit?: (question: McpQuestion) => Promise<JsonObject>;
   /** Answers `sampling/createMessage` of a server with its result. Without it, servers are told that they have no model. */
   readonly onSample?: (question: McpQuestion) => Promise<JsonObject>;
@@ -65,6 +68,10 @@ export interface McpTool {
   readonly definition: JsonObject;
 }
 
+export interface ListToolsOptions extends RequestOptions {
+  readonly server?: string | undefined;
+}
+
 export interface ToolList {
   readonly tools: readonly McpTool[];
   /** Servers that could not list theirs, and tools that cannot be called. */
@@ -87,7 +94,8 @@ export interface CompletionWish {
 export interface McpClient extends AsyncDisposable {
   /** As they were after the start. */
   readonly servers: readonly McpServer[];
-  listTools(options?: RequestOptions): Promise<ToolList>;
+  /** Of all servers, or of one: then no other is asked, and names are told apart among its tools alone. */
+  listTools(options?: ListToolsOptions): Promise<ToolList>;
   callTool(call: { server: string; tool: string; arguments?: JsonObject }, options?: RequestOptions): Promise<JsonObject>;
   listResources(server: string, options?: RequestOptions): Promise<readonly JsonObject[]>;
   listResourceTemplates(server: string, options?: RequestOptions): Promise<readonly JsonObject[]>;

@@ -1,8 +1,8 @@
 import { allPages } from "../../async/all-pages.ts";
 import { BelljarError } from "../../errors.ts";
-import { readSettingsText } from "../../files/read-settings-text.ts";
 import type { ConfigScope } from "./config/expand.ts";
 import { isRecord } from "./config/is-record.ts";
+import { loadConfigText } from "./config/load-config-text.ts";
 import { readConfigText } from "./config/read-config.ts";
 import { inputsOf } from "./config/resolve-server.ts";
 import type { ConfigFile, ConfiguredServer } from "./config/server-config.ts";
@@ -49,11 +49,7 @@ export async function readMcpConfig(config: McpClientOptions["config"]): Promise
 
 async function readText(config: McpClientOptions["config"]): Promise<{ readonly file: string; readonly text: string }> {
   if (typeof config !== "string") return { file: "config", text: JSON.stringify(config) };
-  const text = await readSettingsText(config).catch((cause: unknown) => {
-    throw new BelljarError("CONFIG_INVALID", `${config}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-  });
-  if (text === undefined) throw new BelljarError("CONFIG_INVALID", `There is no file ${config}: name one with mcpServers in it`);
-  return { file: config, text };
+  return { file: config, text: await loadConfigText(config) };
 }
 
 /** Asks once for each input that a server needs which is not disabled, one after the other. */
@@ -90,7 +86,10 @@ async function openServer(server: ConfiguredServer, file: string, scope: McpClie
 
 function handlersOf(server: string, { onElicit, onSample, onListChanged, onMessage }: McpClientOptions): ServerHandlers {
   return {
-    ...(onElicit && { elicit: (params, signal) => onElicit({ server, params, ...(signal && { signal }) }) }),
+    ...(onElicit && {
+      elicit: (params, signal) => onElicit({ server, params, ...(signal && { signal }) }),
+      elicitModes: ["form", "url"],
+    }),
     ...(onSample && { sample: (params, signal) => onSample({ server, params, ...(signal && { signal }) }) }),
     ...(onListChanged && { listChanged: (list) => onListChanged({ server, list }) }),
     ...(onMessage && { message: (direction, message) => onMessage({ server, direction, message }) }),
@@ -101,7 +100,10 @@ function toClient(servers: readonly OpenServer[]): McpClient {
   const session = (name: string): ServerSession => sessionOf(servers, name);
   return {
     servers: servers.map(({ session: _session, ...shown }) => shown),
-    listTools: (options) => listAllTools(servers, options),
+    async listTools({ server, ...options } = {}) {
+      if (server === undefined) return listAllTools(servers, options);
+      return listAllTools([{ name: server, state: "ready", session: session(server) }], options);
+    },
     callTool: ({ server, tool, arguments: args = {} }, options) =>
       session(server).request("tools/call", { name: tool, arguments: args }, options),
     listResources: (server, options) => listAll(session(server), LISTS.resources, options),

@@ -4,6 +4,9 @@ import { readParamHeaders, toParamHeaders } from "./param-headers.ts";
 const region = { type: "string", "x-mcp-header": "Region" };
 const object = (properties: object): object => ({ type: "object", properties });
 
+const many = (count: number): object =>
+  object(Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, { type: "string", "x-mcp-header": `A${index}` }])));
+
 describe("headers of arguments", () => {
   it("are those of properties at any depth", () => {
     const schema = object({ region, inner: object({ id: { type: "integer", "x-mcp-header": "Id" } }), plain: { type: "string" } });
@@ -33,11 +36,16 @@ describe("headers of arguments", () => {
     ["a number", object({ a: { type: "number", "x-mcp-header": "A" } })],
     ["an object", object({ a: { type: "object", "x-mcp-header": "A" } })],
     ["one name twice", object({ a: region, b: { type: "string", "x-mcp-header": "REGION" } })],
+    ["more than a hundred", many(101)],
     ["an item of a list", object({ a: { type: "array", items: region } })],
     ["a choice", { ...object({}), anyOf: [object({ a: region })] }],
     ["the whole schema", { ...object({}), ...region }],
   ])("are refused for %s", (_what, schema) => {
     expect(readParamHeaders(schema)).toEqual({ problem: expect.stringContaining("x-mcp-header") as unknown });
+  });
+
+  it("may be a hundred", () => {
+    expect(readParamHeaders(many(100))).toEqual({ headers: expect.objectContaining({ length: 100 }) as unknown });
   });
 
   it("end at a schema that is nested without end", () => {

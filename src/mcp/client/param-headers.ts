@@ -15,6 +15,8 @@ const TYPES: readonly unknown[] = ["string", "integer", "boolean"];
 /** Values, which may hold anything. */
 const VALUES: readonly string[] = ["default", "enum", "const", "examples"];
 const DEPTH_MAX = 64;
+/** What stands before a server takes about as many. */
+const HEADERS_MAX = 100;
 const ENCODED = /^=\?base64\?.*\?=$/;
 /** Header values of visible characters, with spaces and tabs between them. */
 const PLAIN = /^[!-~](?:[\t -~]*[!-~])?$/;
@@ -24,8 +26,8 @@ export function readParamHeaders(schema: unknown): { readonly headers: readonly 
   const headers: ParamHeader[] = [];
   const problem = visit(schema, { path: [], isReachable: true, depth: 0 }, headers);
   if (problem !== undefined) return { problem };
-  const names = headers.map(({ name }) => name.toLowerCase());
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const seen = new Set<string>();
+  const twice = headers.map(({ name }) => name.toLowerCase()).find((name) => seen.size === seen.add(name).size);
   return twice === undefined ? { headers } : { problem: `two properties have the ${KEY} ${JSON.stringify(twice)}` };
 }
 
@@ -46,6 +48,7 @@ function visit(node: unknown, { path, isReachable, depth }: Place, headers: Para
   if (Object.hasOwn(node, KEY)) {
     const problem = isReachable && path.length > 0 ? problemOf(node) : `it stands where no property of its own does`;
     if (problem !== undefined) return `${KEY} of ${JSON.stringify(path.join("."))}: ${problem}`;
+    if (headers.length === HEADERS_MAX) return `more than ${HEADERS_MAX} properties have an ${KEY}`;
     headers.push({ path, name: String(node[KEY]) });
   }
   return firstProblem(Object.entries(node), ([key, child]) => {

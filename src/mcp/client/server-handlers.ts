@@ -8,6 +8,8 @@ export type WireDirection = "sent" | "received";
 /** What a program does with what one server asks and tells. */
 export interface ServerHandlers {
   readonly elicit?: (params: JsonObject, signal: AbortSignal | undefined) => Promise<JsonObject>;
+  /** How `elicit` can be asked: with a form, or with an address that a person opens. Default: with forms alone. */
+  readonly elicitModes?: readonly ("form" | "url")[];
   readonly sample?: (params: JsonObject, signal: AbortSignal | undefined) => Promise<JsonObject>;
   readonly listChanged?: (list: ListName) => void;
   readonly message?: (direction: WireDirection, message: unknown) => void;
@@ -15,12 +17,16 @@ export interface ServerHandlers {
 
 /** A client that names as its abilities those that have a handler. */
 export function createClient(version: string, versionNegotiation: ClientOptions["versionNegotiation"], handlers: ServerHandlers): Client {
-  const { elicit, sample, listChanged } = handlers;
+  const { elicit, elicitModes = ["form"], sample, listChanged } = handlers;
+  const elicitation = {
+    ...(elicitModes.includes("form") && { form: { applyDefaults: true } }),
+    ...(elicitModes.includes("url") && { url: {} }),
+  };
   const client = new Client(
     { name: "belljar", version },
     {
       ...(versionNegotiation && { versionNegotiation }),
-      capabilities: { ...(elicit && { elicitation: { form: { applyDefaults: true }, url: {} } }), ...(sample && { sampling: {} }) },
+      capabilities: { ...(elicit && { elicitation }), ...(sample && { sampling: {} }) },
       ...(listChanged && { listChanged: toldOf(listChanged) }),
     },
   );

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { settleWithin } from "../../async/settle-within.ts";
@@ -29,7 +30,7 @@ export interface ServerSession extends AsyncDisposable {
   readonly era: "legacy" | "modern";
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
-  /** Settles once the server has closed the connection, or this side has. */
+  /** Settles once the server has closed the connection or has lost the session, or this side has closed it. */
   readonly ended: Promise<void>;
   /** True if arguments are sent as headers too, where a schema says so. Tools whose schema says it wrongly must not be called. */
   readonly mirrors: boolean;
@@ -60,42 +61,45 @@ function remember(known: Map<unknown, readonly ParamHeader[]>, { tools }: JsonOb
   }
 }
 
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+}
+
 /** A server forgets its sessions when it starts anew. As the specification says, it answers with 404. */
 function isLostSession(transport: Connected["transport"], cause: unknown): boolean {
   const hasSession = transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined;
   return hasSession && cause instanceof SdkHttpError && cause.status === 404;
 }
 
-function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport }: Connected): ServerSession {
-  let hasEnded = false;
-  let isLost = false;
-  const ended = new Promise<void>((resolve) => {
-    client.onclose = () => resolve(void (hasEnded = true));
-  });
+function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, closed, failure }: Connected): ServerSession {
+  const lost = new AbortController();
+  const over = AbortSignal.any([closed, lost.signal]);
   const era = client.getProtocolEra() === "modern" ? "modern" : "legacy";
   const mirrors = era === "modern" && transport instanceof StreamableHTTPClientTransport;
   const known = new Map<unknown, readonly ParamHeader[]>();
   return {
-    ended,
+    ended: aborted(over),
     mirrors,
     era,
     capabilities: { ...client.getServerCapabilities() },
     instructions: client.getInstructions(),
-    isLost: () => isLost,
-    hasEnded: () => hasEnded || isLost || (transport instanceof ProgramTransport && transport.ending() !== undefined),
+    isLost: () => lost.signal.aborted,
+    hasEnded: () => over.aborted || (transport instanceof ProgramTransport && transport.ending() !== undefined),
     async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress } = {}) {
       try {
         const declared = mirrors && method === "tools/call" ? (known.get(params["name"]) ?? []) : [];
         const headers = toParamHeaders(declared, params["arguments"]);
         const sent = { timeout: timeoutMs, headers, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
         const answer = await client.request({ method, params }, ANYTHING, sent);
+        // Of tools that a newer list lacks nothing is kept.
+        if (mirrors && method === "tools/list" && params["cursor"] === undefined) known.clear();
         if (mirrors && method === "tools/list") remember(known, answer);
         return answer;
       } catch (cause) {
         if (signal?.aborted) throw new BelljarError("CANCELLED", `${method} was cancelled`, { cause });
-        isLost ||= isLostSession(transport, cause);
-        const error = toServerError(name, method, cause);
-        throw transport instanceof ProgramTransport && hasEnded ? transport.explain(error) : error;
+        if (isLostSession(transport, cause)) lost.abort();
+        const error = failure() ?? toServerError(name, method, cause);
+        throw transport instanceof ProgramTransport && closed.aborted ? transport.explain(error) : error;
       }
     },
     async [Symbol.asyncDispose]() {

@@ -2,13 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { McpClient } from "../../../src/mcp/client/mcp-client.ts";
-import { richServer } from "../../support/mcp-config.ts";
+import type { JsonObject } from "../../../src/mcp/client/json-object.ts";
+import type { McpClient, WireRecord } from "../../../src/mcp/client/mcp-client.ts";
+import { carelessServer as careless, richServer } from "../../support/mcp-config.ts";
 import { openServers, textOf } from "../../support/mcp-client.ts";
 
-const CARELESS = join(import.meta.dirname, "../../fixtures/mcp-careless.mjs");
-
-const careless = (mode = "plain", env: object = {}): object => ({ command: process.execPath, args: [CARELESS, mode], env });
 const call = async (client: McpClient, tool: string, args: object = {}): Promise<string> =>
   textOf(await client.callTool({ server: "bad", tool, arguments: { ...args } }));
 const echo = async (client: McpClient): Promise<string> => call(client, "echo", { text: "on" });
@@ -49,6 +47,23 @@ describe("a server", () => {
       message: 'The server "bad" sent a message that is too large',
     });
     expect(await echo(client)).toBe("on");
+  });
+
+  it("that asks without end and reads no answer is ended, which the call says, and the next call starts it again", async () => {
+    await using client = await openServers({ bad: careless() });
+    await expect(call(client, "flood")).rejects.toMatchObject({
+      code: "SERVER_INCOMPATIBLE",
+      message: 'The server "bad" does not read what it is sent',
+    });
+    expect(await echo(client)).toBe("on");
+  });
+
+  it("that asks much and reads late gets its answers, also behind requests that are large", async () => {
+    await using client = await openServers({ bad: careless() });
+    const large = "x".repeat(9_000_000);
+    const echoes = [1, 2, 3].map(async () => call(client, "echo", { text: large }));
+    expect(await call(client, "slow")).toBe("read");
+    expect((await Promise.all(echoes)).map(({ length }) => length)).toEqual([large.length, large.length, large.length]);
   });
 
   it("that dies in a call fails that call with its last lines, and the next call starts it again", async () => {
@@ -103,6 +118,16 @@ describe("a server", () => {
     expect(tools.length).toBeGreaterThan(10_000);
     expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
     expect(tools.filter(({ name }) => !/^[\w-]{1,64}$/.test(name))).toEqual([]);
+  });
+
+  it("is not asked for its list when that of another one is wanted", async () => {
+    const asked: unknown[] = [];
+    const onMessage = ({ server, message }: WireRecord): void => void asked.push([server, (message as JsonObject)["method"]]);
+    await using client = await openServers({ bad: careless("circle"), good: richServer() }, { onMessage });
+    const { tools, problems } = await client.listTools({ server: "good" });
+    expect([tools.map(({ name }) => name).includes("good__add"), problems]).toEqual([true, []]);
+    expect(asked).not.toContainEqual(["bad", "tools/list"]);
+    await expect(client.listTools({ server: "none" })).rejects.toMatchObject({ code: "USAGE" });
   });
 
   it("whose list does not end spoils no other list", async () => {

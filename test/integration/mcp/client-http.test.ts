@@ -6,10 +6,11 @@ import type { AddressInfo } from "node:net";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import { createMcpHandler, McpServer as ModernServer } from "@modelcontextprotocol/server";
+import { createMcpHandler, fromJsonSchema, McpServer as ModernServer } from "@modelcontextprotocol/server";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { openSession } from "../../../src/mcp/client/server-session.ts";
 import { openServers, textOf } from "../../support/mcp-client.ts";
 
 interface HttpServer extends AsyncDisposable {
@@ -139,6 +140,17 @@ it("begins a new session where the server has lost the one before, and repeats t
   expect((await client.listTools()).tools.map(({ tool }) => tool)).toContain("newcomer");
 });
 
+it("ends with the session that the server has lost", async () => {
+  const lost = new Set<string>();
+  await using far = await serveSessions(lost);
+  const target = { kind: "http", name: "far", url: new URL(far.url), headers: { Authorization: "Bearer t0ken" } } as const;
+  await using session = await openSession(target, { version: "1", startTimeoutMs: 60_000 });
+  lost.add("all");
+  await expect(session.request("tools/list", {})).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
+  await session.ended;
+  expect(session.hasEnded()).toBe(true);
+});
+
 it("speaks the modern era over HTTP, with progress", async () => {
   const handler = createMcpHandler(() => {
     const server = new ModernServer({ name: "far", version: "1" });
@@ -157,5 +169,32 @@ it("speaks the modern era over HTTP, with progress", async () => {
   const call = { server: "far", tool: "steps", arguments: { count: 3 } };
   await client.callTool(call, { onProgress: ({ progress }) => void told.push(progress) });
   expect(told).toEqual([1, 2, 3]);
+  await handler.close();
+});
+
+it("sends no argument as a header any more once the list lacks the tool that wanted it", async () => {
+  const regions: unknown[] = [];
+  let isListed = true;
+  const handler = createMcpHandler(() => {
+    const server = new ModernServer({ name: "far", version: "1" });
+    const region = { type: "string", "x-mcp-header": "Region" } as const;
+    const inputSchema = fromJsonSchema({ type: "object", properties: { region } });
+    server.registerTool(isListed ? "move" : "other", { inputSchema }, async () => ({ content: [] }));
+    return server;
+  });
+  const node = toNodeHandler(handler);
+  await using far = await serve((request, response) => {
+    if (request.headers["mcp-method"] === "tools/call") regions.push(request.headers["mcp-param-region"]);
+    return node(request, response);
+  });
+  await using client = await openServers({ far: { url: far.url, headers } });
+  const call = async (): Promise<unknown> =>
+    client.callTool({ server: "far", tool: "move", arguments: { region: "eu" } }).catch(() => "refused");
+  await client.listTools();
+  await call();
+  isListed = false;
+  await client.listTools();
+  expect(await call()).toBe("refused");
+  expect(regions).toEqual(["eu", undefined]);
   await handler.close();
 });

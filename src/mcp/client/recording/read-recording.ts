@@ -33,7 +33,10 @@ export function readRecording(text: string, file: string, server?: string): Reco
   return toExchanges(records.filter((record) => record.server === wanted));
 }
 
-/** What is the same in two requests that want the same: all but what the client says of itself. */
+/** Deeper messages have no key: a walk through them, or their text, would end the stack. */
+const DEPTH_MAX = 200;
+
+/** What is the same in two requests that want the same: all but what the client says of itself. Throws `CONFIG_INVALID` for one too deep. */
 export function keyOf({ method, params }: JsonObject): string {
   if (typeof method === "string" && GREETINGS.includes(method)) return method;
   const { _meta, ...rest } = isRecord(params) ? params : {};
@@ -41,12 +44,13 @@ export function keyOf({ method, params }: JsonObject): string {
 }
 
 /** The order of fields means nothing. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sorted(value: unknown, depth = 0): unknown {
+  if (depth > DEPTH_MAX) throw new BelljarError("CONFIG_INVALID", `A message is nested more than ${DEPTH_MAX} deep`);
+  if (Array.isArray(value)) return value.map((inner) => sorted(inner, depth + 1));
   if (!isRecord(value)) return value;
   return Object.entries(value)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, inner]) => [key, sorted(inner)]);
+    .map(([key, inner]) => [key, sorted(inner, depth + 1)]);
 }
 
 interface Line {
@@ -72,28 +76,33 @@ function readLine(line: string, file: string, number: number): Line {
 function toExchanges(records: readonly Line[]): Recording {
   const byKey = new Map<string, Open[]>();
   const open = new Map<unknown, Open>();
+  const byToken = new Map<unknown, Open>();
   let last: Open | undefined;
   for (const { direction, message } of records) {
     const isRequest = typeof message["method"] === "string" && message["id"] !== undefined;
     if (direction === "sent" && isRequest) {
       last = { id: message["id"], progressToken: tokenOf(message), before: [], answer: undefined };
       open.set(last.id, last);
-      byKey.set(keyOf(message), [...(byKey.get(keyOf(message)) ?? []), last]);
+      if (last.progressToken !== undefined) byToken.set(last.progressToken, last);
+      const key = keyOf(message);
+      const same = byKey.get(key);
+      if (same) same.push(last);
+      else byKey.set(key, [last]);
     } else if (direction === "received" && typeof message["method"] === "string") {
-      ownerOf(message, open, last)?.before.push(message);
+      ownerOf(message, byToken, last)?.before.push(message);
     } else if (direction === "received") {
       const asked = open.get(message["id"]);
       if (asked) asked.answer ??= message;
       open.delete(message["id"]);
+      if (byToken.get(asked?.progressToken) === asked) byToken.delete(asked?.progressToken);
     }
   }
   return byKey;
 }
 
 /** Progress says whose it is; all else belongs to the newest request. */
-function ownerOf({ params }: JsonObject, open: ReadonlyMap<unknown, Open>, last: Open | undefined): Open | undefined {
-  const token = isRecord(params) ? params["progressToken"] : undefined;
-  return [...open.values()].find(({ progressToken }) => token !== undefined && progressToken === token) ?? last;
+function ownerOf({ params }: JsonObject, byToken: ReadonlyMap<unknown, Open>, last: Open | undefined): Open | undefined {
+  return (isRecord(params) ? byToken.get(params["progressToken"]) : undefined) ?? last;
 }
 
 function tokenOf({ params }: JsonObject): unknown {

@@ -31,6 +31,12 @@ describe("a recording that is played", () => {
     expect(said.map(({ result }) => result)).toEqual([{ n: 1 }, { n: 2 }, { n: 2 }]);
   });
 
+  it("refuses a request that is nested too deep to look for", async () => {
+    const { said, take } = open(sent(call(1, {})), received({ id: 1, result: {} }));
+    await take(call(5, JSON.parse(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`) as object));
+    expect(said).toMatchObject([{ id: 5, error: { code: -32_602 } }]);
+  });
+
   it("tells the progress of a call before its answer, under the token of the new call", async () => {
     const progress = (progressToken: number, value: number) => ({
       method: "notifications/progress",

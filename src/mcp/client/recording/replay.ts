@@ -1,3 +1,4 @@
+import { BelljarError } from "../../../errors.ts";
 import { isRecord } from "../config/is-record.ts";
 import type { JsonObject } from "../json-object.ts";
 import type { Exchange, Recording } from "./read-recording.ts";
@@ -23,14 +24,16 @@ export function createReplay(recording: Recording, say: (message: JsonObject) =>
   const methods = new Set([...recording.keys()].map((key) => (key.startsWith("[") ? (JSON.parse(key) as unknown[])[0] : key)));
 
   const next = (key: string): Exchange | undefined => {
-    const all = recording.get(key) ?? [];
+    const all = recording.get(key);
+    if (!all) return undefined;
     const index = played.get(key) ?? 0;
     played.set(key, index + 1);
     return all[Math.min(index, all.length - 1)];
   };
   const answer = async (request: JsonObject): Promise<void> => {
     const { id, method } = request;
-    const exchange = next(keyOf(request));
+    const key = keyIfAny(request);
+    const exchange = key === undefined ? undefined : next(key);
     if (!exchange) return method === "ping" ? say({ jsonrpc: "2.0", id, result: {} }) : say(refusal(request, methods.has(method)));
     for (const message of exchange.before) {
       const answered = message["id"] === undefined ? undefined : new Promise<void>((resolve) => waiting.set(message["id"], resolve));
@@ -46,6 +49,16 @@ export function createReplay(recording: Recording, say: (message: JsonObject) =>
       else if (message["id"] !== undefined) await answer(message);
     },
   };
+}
+
+/** A request that is nested too deep to have been recorded has none. */
+function keyIfAny(request: JsonObject): string | undefined {
+  try {
+    return keyOf(request);
+  } catch (cause) {
+    if (cause instanceof BelljarError) return undefined;
+    throw cause;
+  }
 }
 
 function refusal({ id, method }: JsonObject, isKnown: boolean): JsonObject {

@@ -1,10 +1,11 @@
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/client";
+import { serializeMessage } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
 import type { StdioTarget } from "../config/resolve-server.ts";
 import type { JsonObject } from "../json-object.ts";
 import type { WireDirection } from "../server-handlers.ts";
+import { MessageLines } from "../transport/message-lines.ts";
 import { ProcessTransport } from "../transport/process-transport.ts";
 import type { Recording } from "./read-recording.ts";
 import { createReplay } from "./replay.ts";
@@ -23,7 +24,10 @@ const UNREAD_MAX_BYTES = 64 * 1_048_576;
 export async function serveReplay(recording: Recording, { stdin, stdout, signal }: HostStreams): Promise<void> {
   const full = new AbortController();
   const replay = createReplay(recording, (message) => write(stdout, message as JSONRPCMessage, full));
-  for await (const message of readMessages(stdin, AbortSignal.any([signal, full.signal]))) void replay.take(message);
+  for await (const message of readMessages(stdin, AbortSignal.any([signal, full.signal]))) {
+    // A message can wait for an answer that comes after it.
+    void replay.take(message).catch((cause: unknown) => full.abort(cause));
+  }
   full.signal.throwIfAborted();
 }
 
@@ -49,6 +53,8 @@ export async function recordServer(
     for await (const message of readMessages(stdin, AbortSignal.any([signal, host.signal, full.signal]))) {
       onMessage("sent", { ...message });
       await transport.send(message);
+      // A host that is faster than the server waits for it.
+      await transport.drained();
     }
     full.signal.throwIfAborted();
     if (host.signal.aborted) throw transport.explain(new BelljarError("SERVER_UNREACHABLE", `The server "${target.name}" has ended`));
@@ -64,28 +70,15 @@ function write(stdout: Writable, message: JSONRPCMessage, full: AbortController)
 
 /** Ends with the stream, or when the signal aborts. What is no message is passed over. */
 async function* readMessages(stdin: Readable, signal: AbortSignal): AsyncGenerator<JSONRPCMessage, void, undefined> {
-  const input = new ReadBuffer();
+  const input = new MessageLines();
   const stop = (): void => void stdin.destroy();
   signal.addEventListener("abort", stop, { once: true });
   try {
     if (signal.aborted) return;
-    for await (const chunk of stdin as AsyncIterable<Buffer>) {
-      input.append(chunk);
-      for (let message = next(input); message; message = next(input)) yield message;
-    }
+    for await (const chunk of stdin as AsyncIterable<Buffer>) yield* input.read(chunk);
   } catch (cause) {
     if (!signal.aborted) throw cause;
   } finally {
     signal.removeEventListener("abort", stop);
-  }
-}
-
-function next(input: ReadBuffer): JSONRPCMessage | undefined {
-  for (;;) {
-    try {
-      return input.readMessage() ?? undefined;
-    } catch (cause) {
-      if (!(cause instanceof Error)) throw cause;
-    }
   }
 }

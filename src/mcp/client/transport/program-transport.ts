@@ -1,9 +1,22 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/client";
+import { serializeMessage } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
 import { LastLines } from "./last-lines.ts";
+import { MessageLines } from "./message-lines.ts";
+
+/** Beyond them a program that does not read what it is sent is sent no more. */
+const UNREAD_MAX = {
+  requests: { bytes: 64 * 1_048_576, messages: 10_000 },
+  answers: { bytes: 16 * 1_048_576, messages: 10_000 },
+} as const;
+
+/** Messages that wait for the program to read them. */
+interface Unread {
+  bytes: number;
+  messages: number;
+}
 
 /**
  * MCP with a program on its standard streams, wherever it runs. What it says on stdout that is no MCP is passed over. The getters `stderr` and
@@ -18,8 +31,12 @@ export abstract class ProgramTransport implements Transport {
   readonly stderr = null;
   /** The server's name, for errors. */
   readonly #name: string;
-  readonly #input = new ReadBuffer();
+  readonly #input = new MessageLines();
   readonly #said = new LastLines();
+  readonly #unread: Readonly<Record<keyof typeof UNREAD_MAX, Unread>> = {
+    requests: { bytes: 0, messages: 0 },
+    answers: { bytes: 0, messages: 0 },
+  };
   #failure: BelljarError | undefined;
 
   constructor(name: string) {
@@ -48,10 +65,36 @@ export abstract class ProgramTransport implements Transport {
     return parts.length === 0 ? cause : new BelljarError(cause.code, [cause.message, ...parts].join("\n  "), { cause });
   }
 
+  /**
+   * Gives the message to the stream, and does not wait. Rejects with `SERVER_INCOMPATIBLE` if the program leaves too much unread. If that is
+   * answers, the program is ended: it asks, and does not read. What this side asks may be large and slow to read, so that it is refused alone.
+   */
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.stdin();
+    if (this.#failure) throw this.#failure;
     if (!stdin?.writable) throw new BelljarError("SERVER_UNREACHABLE", `The server "${this.#name}" has ended`);
-    if (!stdin.write(serializeMessage(message))) await Promise.race([once(stdin, "drain"), once(stdin, "close")]);
+    const kind = "method" in message ? "requests" : "answers";
+    const unread = this.#unread[kind];
+    if (unread.bytes > UNREAD_MAX[kind].bytes || unread.messages >= UNREAD_MAX[kind].messages) throw this.#refuse(kind);
+    const line = Buffer.from(serializeMessage(message));
+    unread.bytes += line.length;
+    unread.messages += 1;
+    stdin.write(line, () => {
+      unread.bytes -= line.length;
+      unread.messages -= 1;
+    });
+  }
+
+  /** Resolves when the program has room for more, or is gone. */
+  async drained(): Promise<void> {
+    const stdin = this.stdin();
+    if (stdin?.writableNeedDrain !== true) return;
+    const over = new AbortController();
+    try {
+      await Promise.race(["drain", "close"].map((event) => once(stdin, event, { signal: over.signal })));
+    } finally {
+      over.abort();
+    }
   }
 
   protected readonly heardError = (chunk: Buffer): void => {
@@ -60,17 +103,13 @@ export abstract class ProgramTransport implements Transport {
   };
 
   protected readonly heard = (chunk: Buffer): void => {
+    if (this.#failure) return;
     try {
-      this.#input.append(chunk);
+      for (const message of this.#input.read(chunk)) this.#give(message);
     } catch (cause) {
-      // A message above the SDK's bound: what follows could not be told from its rest.
-      this.#failure = new BelljarError("RESULT_TOO_LARGE", `The server "${this.#name}" sent a message that is too large`, { cause });
-      this.onerror?.(this.#failure);
-      void this.close();
-      return;
+      // What follows could not be told from the rest of this message.
+      this.#fail(new BelljarError("RESULT_TOO_LARGE", `The server "${this.#name}" sent a message that is too large`, { cause }));
     }
-    let isMore = true;
-    while (isMore) isMore = this.#giveMessage();
   };
 
   /** Drops what came of a message that will not end. */
@@ -78,15 +117,23 @@ export abstract class ProgramTransport implements Transport {
     this.#input.clear();
   }
 
-  /** False once there is no whole message left. A line of JSON that is no MCP is passed over, as lines of a log are. */
-  #giveMessage(): boolean {
+  #refuse(kind: keyof typeof UNREAD_MAX): BelljarError {
+    const error = new BelljarError("SERVER_INCOMPATIBLE", `The server "${this.#name}" does not read what it is sent`);
+    if (kind === "answers") this.#fail(error);
+    return error;
+  }
+
+  #fail(error: BelljarError): void {
+    this.#failure = error;
+    this.onerror?.(error);
+    void this.close();
+  }
+
+  #give(message: JSONRPCMessage): void {
     try {
-      const message = this.#input.readMessage();
-      if (message === null) return false;
       this.onmessage?.(message);
     } catch (cause) {
       this.onerror?.(cause instanceof Error ? cause : new Error(String(cause)));
     }
-    return true;
   }
 }

@@ -1,0 +1,47 @@
+import type { Transport } from "@modelcontextprotocol/client";
+import { SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { BelljarError } from "../../../errors.ts";
+import type { HttpTarget } from "../config/resolve-server.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
+
+/** Answers on their way to one server. */
+const ANSWERS_MAX = 1000;
+
+/** MCP over HTTP. */
+export interface HttpLink {
+  readonly transport: Transport;
+  /** Why this side closed the connection, if it did for what the server does. */
+  readonly failure: () => BelljarError | undefined;
+}
+
+/** A connection that a server can fill neither with what it sends nor with what it does not take. It is closed then. */
+export function createHttpLink(kind: "http" | "sse", { name, url, headers }: HttpTarget): HttpLink {
+  let failure: BelljarError | undefined;
+  const fail = (error: BelljarError): void => {
+    failure ??= error;
+    void transport.close();
+  };
+  const options = { requestInit: { headers: { ...headers } }, fetch: boundedFetch(name, fail) };
+  const transport = kind === "http" ? new StreamableHTTPClientTransport(url, options) : new SSEClientTransport(url, options);
+  limitAnswers(transport, () => {
+    const error = new BelljarError("SERVER_INCOMPATIBLE", `The server "${name}" does not take the answers to what it asks`);
+    fail(error);
+    return error;
+  });
+  return { transport, failure: () => failure };
+}
+
+function limitAnswers(transport: Transport, refuse: () => BelljarError): void {
+  const send = transport.send.bind(transport);
+  let answers = 0;
+  transport.send = async (message, options) => {
+    if ("method" in message) return send(message, options);
+    if (answers >= ANSWERS_MAX) throw refuse();
+    answers += 1;
+    try {
+      return await send(message, options);
+    } finally {
+      answers -= 1;
+    }
+  };
+}
