@@ -1,5 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
+import { text } from "node:stream/consumers";
 import { once } from "node:events";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -219,6 +221,53 @@ it("lists the first tools, and calls the others too", async () => {
   await few.until(() => few.names().length > 0);
   expect(few.names()).toEqual(["mcp_one_count", "mcp_one_where"]);
   expect(textOf(await few.call("mcp_one_cancelled"))).toBe("0");
+}, 60_000);
+
+it("ends a server that asks and reads no answer, and none beside it", async () => {
+  await using lab = await openHubLab({ flood: hubServer({ env: { LISTS: "flood" } }), one: hubServer() });
+  await lab.until(() => lab.states()["flood"] === "ready" && lab.states()["one"] === "ready");
+  await lab.until(() => lab.states()["flood"] === "stopped");
+  expect(textOf(await lab.call("mcp_one_count"))).toBe("1");
+}, 60_000);
+
+/** A server over HTTP that knows one session at a time. */
+async function openForgetful() {
+  let session = 0;
+  const answers: Readonly<Record<string, () => object>> = {
+    initialize: () => ({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "far", version: "1" } }),
+    "tools/list": () => ({ tools: [{ name: "session", inputSchema: { type: "object" } }] }),
+    "tools/call": () => ({ content: [{ type: "text", text: `of session ${session}` }] }),
+  };
+  const server = createHttpServer((request, response) => {
+    void text(request).then((body) => {
+      const { id, method } = (body === "" ? {} : JSON.parse(body)) as { id?: number; method?: string };
+      if (method === "initialize") session += 1;
+      else if (Number(request.headers["mcp-session-id"]) !== session)
+        return response.writeHead(method === "server/discover" ? 400 : 404).end();
+      if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
+      const answer = answers[method ?? ""];
+      response.writeHead(200, { "content-type": "application/json", "mcp-session-id": String(session) });
+      return response.end(
+        JSON.stringify({ jsonrpc: "2.0", id, ...(answer ? { result: answer() } : { error: { code: -32_601, message: "no" } }) }),
+      );
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    forget: () => void (session += 1),
+    [Symbol.dispose]: () => (server.closeAllConnections(), server.close()),
+  };
+}
+
+it("begins another session with a server over HTTP that has lost the one, and makes the call again", async () => {
+  using far = await openForgetful();
+  await using lab = await openHubLab({ far: { type: "http", url: far.url } });
+  await lab.until(() => lab.names().length > 0);
+  expect(textOf(await lab.call("mcp_far_session"))).toBe("of session 1");
+  far.forget();
+  expect(textOf(await lab.call("mcp_far_session"))).toBe("of session 3");
+  expect(textOf(await lab.call("mcp_far_session"))).toBe("of session 3");
 }, 60_000);
 
 it("ends while a server does not answer what its tools are, and is held up by none", async () => {
