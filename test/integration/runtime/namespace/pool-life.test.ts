@@ -168,6 +168,8 @@ describe.skipIf(!isRoot)("the storage pool (skipped without root, who alone has 
     process.kill(caretaker, "SIGTERM");
     expect((await poolTraces(home.path)).caretakers).toEqual([caretaker]);
     process.kill(caretaker, "SIGKILL");
+    // Whoever comes while it still dies finds its lock.
+    await untilPoolIs(home.path, { mounts: 1, caretakers: [] });
     await using second = poolIn(home);
     await second.open();
     await untilPoolIs(home.path, { caretakers: [expect.not.closeTo(caretaker, 0)] });
