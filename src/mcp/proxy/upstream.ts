@@ -108,6 +108,7 @@ export class Upstream implements AsyncDisposable {
     this.#state = { state: "starting" };
     this.#failures = 0;
     this.#told.clear();
+    if (this.#closing.signal.aborted) return;
     const listed = new Promise<void>((resolve) => void this.#waiting.push(resolve));
     this.#want();
     await listed;
