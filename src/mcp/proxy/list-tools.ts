@@ -1,4 +1,5 @@
 import { allPages } from "../../async/all-pages.ts";
+import { isNestedTooDeep } from "../../catalog/nesting.ts";
 import { BelljarError } from "../../errors.ts";
 import type { ServerSession } from "../client/server-session.ts";
 import { type Definition, definitionSchema } from "./proxied-tool.ts";
@@ -8,7 +9,7 @@ const TOOLS_MAX = 10_000;
 const BYTES_MAX = 32 * 1_048_576;
 
 /**
- * The tools that a server lists, each name once, without fields that nobody reads. What is no tool is left out. Rejects with
+ * The tools that a server lists, each name once, without fields that nobody reads. What is no tool, or is nested too deep, is left out. Rejects with
  * `RESULT_TOO_LARGE`, and as a request does.
  */
 export async function listTools(session: ServerSession, signal: AbortSignal): Promise<readonly Definition[]> {
@@ -17,9 +18,10 @@ export async function listTools(session: ServerSession, signal: AbortSignal): Pr
   let bytes = 0;
   const pages = allPages(async (cursor) => {
     const { tools, nextCursor } = await session.request("tools/list", cursor === undefined ? {} : { cursor }, { signal });
-    bytes += Buffer.byteLength(JSON.stringify(tools) ?? "");
+    const items = (Array.isArray(tools) ? tools : []).filter((item) => !isNestedTooDeep(item));
+    bytes += Buffer.byteLength(JSON.stringify(items));
     if (bytes > BYTES_MAX) throw new BelljarError("RESULT_TOO_LARGE", `The server lists more than ${BYTES_MAX} bytes of tools`);
-    return { items: Array.isArray(tools) ? tools : [], nextCursor: typeof nextCursor === "string" ? nextCursor : undefined };
+    return { items, nextCursor: typeof nextCursor === "string" ? nextCursor : undefined };
   });
   for await (const item of pages) {
     const { data } = definitionSchema.safeParse(item);

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
+import { isNestedTooDeep } from "../../catalog/nesting.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { Tool, ToolContent, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
 import { isRecord } from "../client/config/is-record.ts";
 import type { JsonObject } from "../client/json-object.ts";
 
@@ -86,8 +88,13 @@ const block = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** The answer of a server in its faces. Fields that are not known pass; a block that is none of the protocol's is told of. */
+/**
+ * The answer of a server in its faces. Fields that are not known pass; a block that is none of the protocol's is told of. Throws
+ * `SERVER_INCOMPATIBLE` for one that is nested too deep to be sent on.
+ */
 export function toResult(server: string, { content, structuredContent, isError }: JsonObject): ToolResult {
+  if (isNestedTooDeep([content, structuredContent]))
+    throw new BelljarError("SERVER_INCOMPATIBLE", `The server "${server}" answered with something that is nested too deep`);
   const blocks = (Array.isArray(content) ? content : []).map((given): ToolContent => {
     const { data } = block.safeParse(given);
     return (data as ToolContent | undefined) ?? { type: "text", text: `[A part of the answer of ${server} is none that MCP knows]` };

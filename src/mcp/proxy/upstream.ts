@@ -6,7 +6,7 @@ import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";
-import { CALL_TIMEOUT_MS, type Progress } from "../client/server-session.ts";
+import { CALL_TIMEOUT_MS, type Progress, type ServerSession } from "../client/server-session.ts";
 import { LastLines } from "../client/transport/last-lines.ts";
 import { hubNames } from "./hub-names.ts";
 import type { HubServer, McpServerInfo } from "./hub-server.ts";
@@ -162,21 +162,27 @@ export class Upstream implements AsyncDisposable {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LIST_MS)]);
     const key = (this.#teller && this.#instances.keyOf(this.#teller)) ?? LISTS;
     try {
-      await this.#instances.use(key, signal, async ({ session }) => this.#take(await listTools(session, signal)));
+      await this.#instances.use(key, this.#closing.signal, async ({ session }) => this.#take(await this.#list(session)));
       this.#state = { state: "ready" };
       this.#failures = 0;
     } catch (cause) {
       if (this.#closing.signal.aborted) return;
-      this.#fail(
-        signal.aborted
-          ? new BelljarError("EXEC_TIMEOUT", `The server "${this.#server.name}" did not list its tools in ${LIST_MS} ms`)
-          : cause,
-      );
+      this.#fail(cause);
     }
     this.#parts.stateChanged();
+  }
+
+  /** Its start has a limit of its own. */
+  async #list(session: ServerSession): Promise<readonly Definition[]> {
+    const late = AbortSignal.timeout(LIST_MS);
+    try {
+      return await listTools(session, AbortSignal.any([this.#closing.signal, late]));
+    } catch (cause) {
+      if (!late.aborted) throw cause;
+      throw new BelljarError("EXEC_TIMEOUT", `The server "${this.#server.name}" did not list its tools in ${LIST_MS} ms`, { cause });
+    }
   }
 
   #fail(cause: unknown): void {
@@ -199,7 +205,8 @@ export class Upstream implements AsyncDisposable {
 
   async #toTools(listed: readonly Definition[]): Promise<readonly Tool[]> {
     const { select, rename } = this.#server.settings;
-    const absent = [...(select ?? []), ...Object.keys(rename)].filter((name) => !listed.some((tool) => tool.name === name));
+    const known = new Set(listed.map(({ name }) => name));
+    const absent = [...(select ?? []), ...Object.keys(rename)].filter((name) => !known.has(name));
     for (const name of absent) this.#tell(name, `has no tool ${JSON.stringify(name)}, which its entry names`);
     const found = select ? listed.filter(({ name }) => select.has(name)) : listed;
     const shown = found.map(({ name }) => (Object.hasOwn(rename, name) ? (rename[name] ?? name) : name));

@@ -49,7 +49,7 @@ it("serves the tools of each server under its name, those alone that are selecte
   expect(names.slice(0, 3)).toEqual(["mcp_one_count", "mcp_one_where", "mcp_one_read"]);
   expect(names).toContain("mcp_one_a_b_c");
   expect(names.filter((name) => name.startsWith("mcp_folder_"))).toEqual(["mcp_folder_look", "mcp_folder_write"]);
-  expect(names.filter((name) => /_(?:bad|nothing)$|_off_|_dies_/.test(name))).toEqual([]);
+  expect(names.filter((name) => /_(?:bad|nothing|abyss)$|_off_|_dies_/.test(name))).toEqual([]);
   const failed = Object.fromEntries(["dies", "absent", "hidden", "wrong", "twice"].map((name) => [name, "failed"]));
   expect(lab.states()).toMatchObject({ one: "ready", bare: "ready", folder: "ready", many: "ready", below: "ready", ...failed });
 });
@@ -119,6 +119,10 @@ it("passes an answer as it came, and says what of it is none", async () => {
     { type: "text", text: expect.stringContaining("none that MCP knows") },
   ]);
   expect({ structured, isError }).toEqual({ structured: { n: 1 }, isError: true });
+});
+
+it("refuses an answer that is nested too deep to be sent on", async () => {
+  expect(await lab.call("mcp_one_deep")).toMatchObject({ isError: true, value: { code: "SERVER_INCOMPATIBLE" } });
 });
 
 it("passes progress, and the caller's cancel", async () => {

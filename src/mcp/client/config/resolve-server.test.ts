@@ -78,6 +78,7 @@ describe("variables", () => {
   it.each([
     [{ command: "a", env: { KEY: "x ${MISSING}" } }, "env.KEY", "the variable MISSING is not set"],
     [{ command: "a", args: ["b", "${env:MISSING}"] }, "args.1", "the variable MISSING is not set"],
+    [{ url: "http://a.test", bearer_token_env_var: "constructor" }, "headers.Authorization", "the variable constructor is not set"],
     [{ command: "${command:evil}" }, "command", "${command:evil} is not a variable"],
     [{ command: "a", args: ["${input:other}"] }, "args.0", 'the input "other" has no answer'],
     [{ command: "a", args: ["${toString}"] }, "args.0", "the variable toString is not set"],

@@ -124,7 +124,7 @@ function resolveHttp(config: HttpConfig, fields: Fields, scope: ConfigScope): Pi
   if (!url) throw fields.error("url", "it is no URL with http: or https:");
   if (url.username !== "" || url.password !== "") throw fields.error("url", "it holds a password: write it under headers");
   const fromEnv = Object.entries(config.headersFrom).map(([header, { variable, prefix }]) => {
-    const value = scope.env[variable];
+    const value = Object.hasOwn(scope.env, variable) ? scope.env[variable] : undefined;
     if (value === undefined) throw fields.error(`headers.${header}`, `the variable ${variable} is not set`);
     return [header, `${prefix}${value}`] as const;
   });
