@@ -29,6 +29,8 @@ export interface CallClient {
   readonly capabilities?: Readonly<Record<string, unknown>>;
   /** What it said beside the arguments, without what belongs to the connection. */
   readonly meta?: Readonly<Record<string, unknown>>;
+  /** The least level of the messages of a log that it wants. Absent: it wants none. */
+  readonly logLevel?: string;
   /**
    * Puts another server's requests to the client, and gives its answers as they came, under the same keys. Rejects with
    * `PERSON_UNREACHABLE` if the client has not said that it can answer, or does not answer in time.

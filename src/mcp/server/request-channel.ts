@@ -9,6 +9,7 @@ export const ANSWER_MS = 10 * 60_000;
 const MODERN = "2026-07-28";
 /** What of `_meta` the protocol itself reads. */
 const OF_THE_PROTOCOL = /^(?:progressToken$|io\.modelcontextprotocol\/)/;
+const LOG_LEVEL = "io.modelcontextprotocol/logLevel";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 /** Clients of this revision are asked by the answer of a request, and call again; older ones by a request of the server. */
@@ -36,6 +37,7 @@ export function openChannel(server: Server, context: ServerContext, connectionId
     ...(id !== undefined && { id }),
     ...(capabilities && { capabilities }),
     meta: ownMeta(mcpReq._meta),
+    ...logLevelOf(server, context),
     inputResponses: mcpReq.inputResponses ?? {},
     requestState: typeof state === "string" ? state : undefined,
     // A message that cannot be sent has no reader any more; the call's own signal tells that to the work.
@@ -47,6 +49,12 @@ export function openChannel(server: Server, context: ServerContext, connectionId
 
 export function capabilitiesOf({ mcpReq }: ServerContext): unknown {
   return (mcpReq.envelope as Readonly<Record<string, unknown>> | undefined)?.[CAPABILITIES];
+}
+
+/** Older clients say it for the whole session, to the SDK, which drops what they do not want. */
+function logLevelOf(server: Server, { mcpReq }: ServerContext): Pick<ClientChannel, "logLevel"> {
+  const level = isModern(server) ? (mcpReq.envelope as Readonly<Record<string, unknown>> | undefined)?.[LOG_LEVEL] : "debug";
+  return typeof level === "string" ? { logLevel: level } : {};
 }
 
 function ownMeta(meta: object = {}): Readonly<Record<string, unknown>> {
