@@ -16,6 +16,7 @@ export const ERRORS = {
   SERVER_UNREACHABLE: { status: 503, retryable: true },
   SERVER_INCOMPATIBLE: { status: 502, retryable: false },
   SERVER_REFUSED: { status: 502, retryable: false },
+  SERVER_BUSY: { status: 503, retryable: true },
   MCP_SERVER_NOT_FOUND: { status: 404, retryable: false },
   CANCELLED: { status: 499, retryable: false },
 
@@ -96,6 +97,7 @@ export const ERRORS = {
   TOOL_STORE_UNAVAILABLE: { status: 503, retryable: true },
   RESULT_TOO_LARGE: { status: 413, retryable: false },
   RESOURCE_NOT_FOUND: { status: 404, retryable: false },
+  RESOURCE_AMBIGUOUS: { status: 409, retryable: false },
   PROMPT_NOT_FOUND: { status: 404, retryable: false },
   AUDIT_FAILED: { status: 503, retryable: true },
   AUDIT_DAMAGED: { status: 500, retryable: false },

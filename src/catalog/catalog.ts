@@ -64,7 +64,7 @@ export interface CallOptions extends Omit<Caller, "principal"> {
   readonly requestId?: string;
   readonly progress?: (progress: Progress) => void;
   /** What a person who watches the client's log may want to know. */
-  readonly log?: (level: CallLogLevel, message: string) => void;
+  readonly log?: (level: CallLogLevel, data: unknown, logger?: string) => void;
 }
 
 export interface CatalogOptions {
@@ -224,6 +224,7 @@ class Door {
     const checkpoints = new CallCheckpoints(tool, call.signal);
     return {
       principal,
+      ...(call.client && { client: call.client }),
       ...(call.client?.id !== undefined && { clientId: call.client.id }),
       signal: call.signal,
       sandbox: async (id, options) => {
@@ -236,7 +237,7 @@ class Door {
       },
       results: { keep: (text) => results.keep(principal, text), read: (id, range) => results.read(principal, id, range) },
       progress: (progress) => call.progress?.(progress),
-      log: (level, message) => call.log?.(level, message),
+      log: (level, data, logger) => call.log?.(level, data, logger),
       tools: this.#finder(principal),
       ask: (question) => askThrough(call.client, question, call.signal),
       call: (name, args, inner) => this.#callInside(principal, name, args, innerCall(call, inner)),

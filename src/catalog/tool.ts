@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Principal, Sandbox } from "../sandbox/sandbox.ts";
 import type { DeepReadonly } from "../sandbox/wire/create-schema.ts";
 import type { Accept } from "./accept.ts";
-import type { Answer, Question } from "./question.ts";
+import type { Answer, CallClient, Question } from "./question.ts";
 import type { JsonSchema, ToolSchema } from "./tool-schema.ts";
 import { zodSchema } from "./tool-schema.ts";
 
@@ -16,6 +16,8 @@ export interface Tool<Arguments = unknown> {
   readonly toolset: string;
   /** Absent: built in. */
   readonly origin?: "dynamic" | "proxied";
+  /** Fields that another server gave it, beside those that Belljar reads. Lists show them as they came. */
+  readonly beside?: Readonly<Record<string, unknown>>;
   /** Of a tool that is not built in: lists do not show it unless they show all; a search finds it. */
   readonly isUnlisted?: true;
   /**
@@ -50,6 +52,8 @@ export interface ToolContext {
   readonly principal: Principal;
   /** The same for all calls of one session or connection. Absent for a client that keeps none. */
   readonly clientId?: string;
+  /** The client, for a tool that relays what another server asks and tells. */
+  readonly client?: CallClient;
   /** Aborts when the caller cancels or goes away; the work must stop with it. */
   readonly signal: AbortSignal;
   /**
@@ -60,7 +64,7 @@ export interface ToolContext {
   /** Tells the caller how far the work is. Dropped if the caller did not ask, or if the number is not larger than the last one. */
   progress(progress: Progress): void;
   /** For a person who watches the client's log; dropped where there is none. */
-  log(level: CallLogLevel, message: string): void;
+  log(level: CallLogLevel, data: unknown, logger?: string): void;
   /** The caller's tools, listed or not. */
   readonly tools: ToolFinder;
   /**
@@ -126,7 +130,7 @@ export interface KeptPart {
   readonly total: number;
 }
 
-export type CallLogLevel = "debug" | "info" | "notice" | "warning" | "error";
+export type CallLogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
 export interface ToolFinder {
   search(query: string, limit: number): Promise<ToolSearch>;
@@ -168,6 +172,16 @@ export interface ToolResult {
   /** Where the answer is data: as the tool's `output` describes it. The content is then the same as JSON. */
   readonly structured?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
+  /** What another server's answer has beside, as it came. Clients of MCP alone are shown it. */
+  readonly beside?: Readonly<Record<string, unknown>>;
+  /** The error of the protocol with which another server refused the call. Clients of MCP get it in the place of a result. */
+  readonly refusal?: Refusal;
+}
+
+export interface Refusal {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
 }
 
 /** Text or pictures. Some hosts show a model the structure alone, and others both: so there is none beside. */

@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
-import { type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
-import type { CallClient } from "../../src/catalog/question.ts";
+import { createCallQuota } from "../../src/catalog/call-quota.ts";
+import { type Catalog, type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
+import type { AuditedCall } from "../../src/audit/audit.ts";
+import type { CallClient, ClientRequest } from "../../src/catalog/question.ts";
+import type { JsonSchema } from "../../src/catalog/tool-schema.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
 import { lookOnHost } from "../../src/cli/compose/look-on-host.ts";
 import { Hub } from "../../src/mcp/proxy/hub.ts";
@@ -26,6 +29,8 @@ export interface HubLabOptions {
   readonly idleMs?: number;
   readonly prefix?: string;
   readonly listMax?: number;
+  readonly concurrency?: number;
+  readonly queue?: number;
 }
 
 export interface HubCallOptions extends Partial<CallOptions> {
@@ -38,6 +43,11 @@ export interface HubCallOptions extends Partial<CallOptions> {
 /** A hub with real sandboxes, behind a catalog. Disposing it ends them, and leaves nothing. */
 export interface HubLab extends AsyncDisposable {
   readonly hub: Hub;
+  readonly catalog: Catalog;
+  /** What the servers have beside tools. */
+  readonly doors: ReturnType<Hub["doors"]>;
+  /** Every call, read and prompt that came through. */
+  readonly audited: readonly AuditedCall[];
   readonly problems: readonly string[];
   /** What a list shows. */
   names(principal?: Principal): readonly string[];
@@ -52,16 +62,21 @@ export interface HubLab extends AsyncDisposable {
 }
 
 export async function openHubLab(servers: object, options: HubLabOptions = {}): Promise<HubLab> {
-  const { env = {}, idleMs = 600_000, prefix = "mcp_", listMax = 40 } = options;
+  const { env = {}, idleMs = 600_000, prefix = "mcp_", listMax = 40, concurrency = 64, queue = 256 } = options;
   const home = await makeHome();
   const sandboxes = createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto")), config });
   const problems: string[] = [];
   const scope = { env, workspaceFolder: "/", userHome: "/", inputs: new Map(), lookOnHost };
   const file = await readHubFile(JSON.stringify({ mcpServers: servers }), "mcp.json", scope);
   const report = (problem: string): void => void problems.push(problem);
-  const hub = new Hub(file, { sandboxes, version: "1", schemas: openJsonSchemas, idleMs, prefix, listMax, report });
+  const hub = new Hub(file, { sandboxes, version: "1", schemas: openJsonSchemas, idleMs, prefix, listMax, concurrency, queue, report });
+  const audited: AuditedCall[] = [];
+  const audit = { assertWritable: () => undefined, record: (call: AuditedCall) => void audited.push(call), written: async () => undefined };
+  const quota = createCallQuota();
   const catalog = createCatalog({
     sources: [hub],
+    audit,
+    quota,
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
     isDefault: () => false,
@@ -69,6 +84,9 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const close = (): Promise<void> => hub[Symbol.asyncDispose]();
   return {
     hub,
+    catalog,
+    doors: hub.doors({ quota, audit }),
+    audited,
     problems,
     names: (principal = LOCAL) => {
       const page = JSON.parse(`[${catalog.listPage(principal).bytes.toString()}]`) as readonly { name: string }[];
@@ -77,7 +95,7 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
     call: (tool, args = {}, { principal = LOCAL, clientId, ask, ...more } = {}) =>
       catalog.call(principal, tool, args, {
         signal: AbortSignal.timeout(LONGEST_MS),
-        ...((clientId !== undefined || ask) && { client: { ...(clientId !== undefined && { id: clientId }), ask: ask ?? asksNobody } }),
+        ...((clientId !== undefined || ask) && { client: clientOf(clientId, ask) }),
         ...more,
       }),
     states: () => Object.fromEntries(hub.servers(LOCAL).map(({ name, state }) => [name, state])),
@@ -88,6 +106,21 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
       await close();
       await sandboxes[Symbol.asyncDispose]();
       await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function clientOf(id: string | undefined, ask: CallClient["ask"] = asksNobody): CallClient {
+  const answer = async ({ params }: ClientRequest, signal: AbortSignal): Promise<unknown> => {
+    const { message, requestedSchema: schema } = params as { message: string; requestedSchema: JsonSchema };
+    return ask({ message, schema }, signal);
+  };
+  return {
+    ...(id !== undefined && { id }),
+    ask,
+    relay: async (requests, signal) => {
+      const answers = Object.entries(requests).map(async ([key, request]) => [key, await answer(request, signal)] as const);
+      return Object.fromEntries(await Promise.all(answers));
     },
   };
 }

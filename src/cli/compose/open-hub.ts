@@ -23,7 +23,7 @@ export async function openHub({ file, config, sandboxes, env, report }: HubOptio
   const text = await loadConfigText(file);
   const scope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
   const schemas = openOnce(() => openJsonSchemas());
-  const { prefix, idleMs, listMax } = config.mcp;
+  const { prefix, idleMs, listMax, concurrency, queue } = config.mcp;
   return new Hub(await readHubFile(text, file, scope), {
     sandboxes,
     version: readPackage().version,
@@ -31,6 +31,8 @@ export async function openHub({ file, config, sandboxes, env, report }: HubOptio
     prefix,
     idleMs,
     listMax,
+    concurrency,
+    queue,
     report,
   });
 }

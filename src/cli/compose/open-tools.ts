@@ -7,10 +7,11 @@ import { createCallQuota } from "../../catalog/call-quota.ts";
 import type { Quota } from "../../catalog/policy.ts";
 import { narrowScope } from "../../catalog/narrow-scope.ts";
 import { lateTools } from "../../catalog/late-tools.ts";
-import { fixedTools, type ToolSource } from "../../catalog/tool-source.ts";
+import { fixedTools } from "../../catalog/tool-source.ts";
 import { configureLanguages } from "../../interpreter/configured-languages.ts";
 import { createBelljarPrompts } from "../../mcp/prompts/belljar-prompts.ts";
 import { createBelljarResources } from "../../mcp/resources/belljar-resources.ts";
+import type { Hub } from "../../mcp/proxy/hub.ts";
 import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { composePrompts, composeResources } from "../../mcp/server/compose-doors.ts";
 import type { PromptDoor } from "../../mcp/server/prompt-door.ts";
@@ -63,8 +64,8 @@ export interface OpenToolsOptions {
   readonly toolServers: ToolServerOwners;
   /** Takes up what a person edits in the files of tools. Default: true; false for a process that ends with one call. */
   readonly followsEdits?: boolean;
-  /** Opens other servers' tools. It belongs to what is opened here. Absent: there are none. */
-  readonly hub?: (() => Promise<ToolSource & AsyncDisposable>) | undefined;
+  /** Opens other servers. It belongs to what is opened here. Absent: there are none. */
+  readonly hub?: (() => Promise<Hub>) | undefined;
 }
 
 /** Reason for callers without a tool server of their own. */
@@ -128,6 +129,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     audit,
     log,
   });
+  const others = hub?.doors({ quota, audit });
   const listPage: Catalog["listPage"] = (principal, cursor) => {
     // A call comes soon after a list: its code is loaded once the list is out. If it cannot be, the call says so.
     setImmediate(() => void builtin().catch(() => undefined));
@@ -147,7 +149,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       return tellSurroundings(shown, isKnown ? network : undefined);
     },
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
-    prompts: composePrompts([createBelljarPrompts()]),
+    prompts: composePrompts([createBelljarPrompts(), ...(others ? [others.prompts] : [])]),
     resources: composeResources([
       createBelljarResources({
         sandboxes,
@@ -155,6 +157,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
         templates: (principal) => stack.sandboxes.templates(principal),
         madeTemplates: async (principal) => (await stack.templates()).list(principal),
       }),
+      ...(others ? [others.resources] : []),
     ]),
     async [Symbol.asyncDispose]() {
       await connected[Symbol.asyncDispose]();

@@ -17,6 +17,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly onProgress?: (progress: Progress) => void;
+  /** Set: an answer that asks for more (`input_required`) is given as it came. Else the handlers are asked, and the request is made again. */
+  readonly takesQuestions?: true;
 }
 
 export interface Progress {
@@ -40,6 +42,13 @@ export interface ServerSession extends AsyncDisposable {
   isLost(): boolean;
   /** Gives the answer as the server sent it. Rejects with an error that names the server. */
   request(method: string, params: JsonObject, options?: RequestOptions): Promise<JsonObject>;
+  /** From here on `resourceUpdated` is told of changes of the resource, until the signal aborts or the server ends it. Rejects as a request does. */
+  follow(uri: string, signal: AbortSignal): Promise<Following>;
+}
+
+export interface Following extends AsyncDisposable {
+  /** Settles once nothing is told any more. */
+  readonly ended: Promise<unknown>;
 }
 
 export const CALL_TIMEOUT_MS = 60_000;
@@ -85,11 +94,17 @@ function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, c
     instructions: client.getInstructions(),
     isLost: () => lost.signal.aborted,
     hasEnded: () => over.aborted || (transport instanceof ProgramTransport && transport.ending() !== undefined),
-    async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress } = {}) {
+    async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress, takesQuestions } = {}) {
       try {
         const declared = mirrors && method === "tools/call" ? (known.get(params["name"]) ?? []) : [];
         const headers = toParamHeaders(declared, params["arguments"]);
-        const sent = { timeout: timeoutMs, headers, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
+        const sent = {
+          timeout: timeoutMs,
+          headers,
+          ...(signal && { signal }),
+          ...(onProgress && { onprogress: onProgress }),
+          ...(takesQuestions && { allowInputRequired: true as const }),
+        };
         const answer = await client.request({ method, params }, ANYTHING, sent);
         // Of tools that a newer list lacks nothing is kept.
         if (mirrors && method === "tools/list" && params["cursor"] === undefined) known.clear();
@@ -101,6 +116,18 @@ function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, c
         const error = failure() ?? toServerError(name, method, cause);
         throw transport instanceof ProgramTransport && closed.aborted ? transport.explain(error) : error;
       }
+    },
+    async follow(uri, signal) {
+      if (era === "modern") {
+        const listening = client.listen({ resourceSubscriptions: [uri] }, { signal: AbortSignal.any([signal, over]) });
+        const subscription = await listening.catch((cause: unknown) => {
+          throw failure() ?? toServerError(name, "subscriptions/listen", cause);
+        });
+        return { ended: subscription.closed, [Symbol.asyncDispose]: async () => subscription.close().catch(() => undefined) };
+      }
+      await this.request("resources/subscribe", { uri }, { signal });
+      const stop = async (): Promise<void> => void (await this.request("resources/unsubscribe", { uri }).catch(() => undefined));
+      return { ended: aborted(over), [Symbol.asyncDispose]: stop };
     },
     async [Symbol.asyncDispose]() {
       if (transport instanceof StreamableHTTPClientTransport)

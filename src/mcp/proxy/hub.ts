@@ -6,9 +6,17 @@ import { listFirst } from "../../catalog/unlisted.ts";
 import { LOCAL, type Principal } from "../../sandbox/sandbox.ts";
 import { serverLabels } from "./hub-names.ts";
 import type { HubFile, HubServer, McpServerInfo } from "./hub-server.ts";
+import type { ListName } from "../client/server-handlers.ts";
+import type { PromptDoor } from "../server/prompt-door.ts";
+import type { ResourceDoor } from "../server/resource-door.ts";
+import type { CountedParts } from "../../catalog/counted.ts";
+import { HubLinks } from "./relay/hub-links.ts";
+import { HubPrompts } from "./relay/hub-prompts.ts";
+import { HubResources } from "./relay/hub-resources.ts";
+import type { HubView } from "./relay/hub-view.ts";
 import { Upstream, type UpstreamParts } from "./upstream.ts";
 
-export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged"> {
+export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged" | "links"> {
   /** How many tools a list shows; the others are found by a search. */
   readonly listMax: number;
 }
@@ -16,10 +24,10 @@ export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged"
 const TOLD_MAX = 100;
 
 /**
- * Other servers' tools, for the catalog. They are the local user's, who named the file with the servers: no other caller sees them. Disposing
+ * Other servers' tools, resources and prompts. They are the local user's, who named the file with the servers: no other caller sees them. Disposing
  * it ends the servers.
  */
-export class Hub implements ToolSource, AsyncDisposable {
+export class Hub implements ToolSource, HubView, AsyncDisposable {
   readonly #upstreams: ReadonlyMap<string, Upstream>;
   readonly #listeners = new Set<ChangeListener>();
   readonly #watchers = new Set<() => void>();
@@ -27,6 +35,8 @@ export class Hub implements ToolSource, AsyncDisposable {
   readonly #report: HubParts["report"];
   readonly #told = new Set<string>();
   readonly #unusable: HubFile["unusable"];
+  readonly #links = new HubLinks((principal) => this.upstreamsOf(principal).flatMap(({ links }) => links ?? []));
+  readonly #lists: Readonly<Record<"resources" | "prompts", Set<ChangeListener>>> = { resources: new Set(), prompts: new Set() };
   #tools: ReadonlyMap<string, Tool> = new Map();
 
   /** Begins to start the servers, and waits for none. */
@@ -35,11 +45,11 @@ export class Hub implements ToolSource, AsyncDisposable {
     this.#report = parts.report;
     this.#unusable = unusable;
     for (const { problem } of unusable) parts.report(problem.message);
-    const changed = (): void => this.#collect();
+    const changed = (list: ListName): void => this.#changed(list);
     const stateChanged = (): void => this.#watchers.forEach((watcher) => watcher());
     const labels = serverLabels(servers.map(({ name }) => name));
     const open = (server: HubServer): Upstream =>
-      new Upstream(server, labels.get(server.name) ?? server.name, { ...parts, changed, stateChanged });
+      new Upstream(server, labels.get(server.name) ?? server.name, { ...parts, links: this.#links, changed, stateChanged });
     this.#upstreams = new Map(servers.map((server) => [server.name, open(server)]));
   }
 
@@ -55,6 +65,24 @@ export class Hub implements ToolSource, AsyncDisposable {
     const entry: ChangeListener = (ownerId) => listener(ownerId);
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
+  }
+
+  /** Who sees which servers is decided here. */
+  upstreamsOf({ id }: Principal): readonly Upstream[] {
+    return id === LOCAL.id ? [...this.#upstreams.values()] : [];
+  }
+
+  onList(list: ListName, listener: ChangeListener): () => void {
+    if (list === "tools") return this.onChange(listener);
+    const entry: ChangeListener = (ownerId) => listener(ownerId);
+    this.#lists[list].add(entry);
+    return () => this.#lists[list].delete(entry);
+  }
+
+  /** The doors to what the servers have beside tools. */
+  doors(parts: CountedParts): { readonly resources: ResourceDoor; readonly prompts: PromptDoor } {
+    const options = { ...parts, view: this, links: this.#links };
+    return { resources: new HubResources(options), prompts: new HubPrompts(options) };
   }
 
   servers({ id }: Principal): readonly McpServerInfo[] {
@@ -101,6 +129,11 @@ export class Hub implements ToolSource, AsyncDisposable {
     const isKnown = id === LOCAL.id && (this.#upstreams.has(name) || this.#unusable.some((one) => one.name === name));
     if (!isKnown) throw notFound(name);
     return this.#upstreams.get(name);
+  }
+
+  #changed(list: ListName): void {
+    if (list === "tools") this.#collect();
+    else for (const listener of this.#lists[list]) listener(LOCAL.id);
   }
 
   /** Of two tools of one name, as there may be where names have no prefix, the first server's stays. */

@@ -1,12 +1,11 @@
-import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import { BelljarError } from "../../errors.ts";
 import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import type { StdioTarget } from "../client/config/resolve-server.ts";
-import type { ServerHandlers } from "../client/server-handlers.ts";
 import { openSession, type ServerSession } from "../client/server-session.ts";
 import { ProcessTransport } from "../client/transport/process-transport.ts";
 import type { ProgramTransport } from "../client/transport/program-transport.ts";
-import { askCaller, type OpenCall } from "./open-call.ts";
+import { OpenCalls } from "./open-call.ts";
+import { type InstanceEvents, instanceHandlers } from "./relay/instance-handlers.ts";
 import type { HubServer } from "./hub-server.ts";
 import type { Instance } from "./instances.ts";
 import { SandboxTransport } from "./sandbox-transport.ts";
@@ -18,43 +17,35 @@ const START_TIMEOUT_MS = 60_000;
 export interface ServerInstance extends Instance {
   readonly session: ServerSession;
   /** The calls that it answers now. */
-  readonly calls: Set<OpenCall>;
-  /** From now on it asks nobody: a question could belong to a call that was given up. */
-  refuseQuestions(): void;
+  readonly calls: OpenCalls;
 }
 
 export interface InstanceParts {
   readonly sandboxes: Pick<Sandboxes, "create">;
   readonly version: string;
-  readonly schemas: () => Promise<JsonSchemas>;
 }
 
 export interface InstanceStart {
   readonly principal: Principal;
   readonly signal: AbortSignal;
-  /** Called when the server says so. */
-  readonly listChanged: NonNullable<ServerHandlers["listChanged"]>;
+  readonly events: InstanceEvents;
   /** Is given what the server writes to stderr. */
   readonly said: (chunk: Buffer) => void;
 }
 
 /** Starts a server, in a sandbox of the principal's unless its entry says otherwise, or reaches it. Rejects with an error that names it. */
 export async function openInstance(
-  { sandboxes, version, schemas }: InstanceParts,
+  { sandboxes, version }: InstanceParts,
   { name, target, settings }: HubServer,
-  { principal, listChanged, said, signal }: InstanceStart,
+  { principal, events, said, signal }: InstanceStart,
 ): Promise<ServerInstance> {
-  const calls = new Set<OpenCall>();
-  let asks = true;
-  const refuseQuestions = (): void => void (asks = false);
-  const elicit: ServerHandlers["elicit"] = async (params, taken) =>
-    askCaller({ server: name, calls: asks ? calls : new Set(), schemas: await schemas() }, params, taken);
-  const handlers = { elicit, listChanged };
+  const calls = new OpenCalls(name);
+  const handlers = instanceHandlers(calls, events);
   const heard = <Transport extends ProgramTransport>(transport: Transport): Transport => Object.assign(transport, { onsaid: said });
   const options = { version, startTimeoutMs: target.startTimeoutMs ?? START_TIMEOUT_MS, signal, handlers };
   if (target.kind !== "stdio" || settings.isolation === "none") {
     const session = await openSession(target, { ...options, openProgram: (program) => heard(new ProcessTransport(program)) });
-    return { session, calls, refuseQuestions, ended: session.ended, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+    return { session, calls, ended: session.ended, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
   }
   const sandbox = await sandboxes.create(principal, sandboxOptions(settings), signal);
   try {
@@ -62,7 +53,6 @@ export async function openInstance(
     return {
       session,
       calls,
-      refuseQuestions,
       ended: Promise.race([session.ended, ...(sandbox.ended ? [sandbox.ended] : [])]),
       async [Symbol.asyncDispose]() {
         try {
