@@ -9,7 +9,7 @@ import { folderEdits } from "./folder-edits.ts";
 import { KnownUnits } from "./known-units.ts";
 import { LiveUnits } from "./live-units.ts";
 import { assertMayPublish, assertMayShare, mayPublish } from "./rights.ts";
-import type { PreparedPackages } from "./packages/prepared-packages.ts";
+import type { PreparedPackages } from "../packages/prepared-packages.ts";
 import { UnitPackages } from "./packages/unit-packages.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
 import type { FolderOfTools } from "./store/folder-of-tools.ts";

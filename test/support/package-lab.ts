@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
-import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
+import type { PackageSettings } from "../../src/packages/package-index.ts";
 import type { Egress } from "../../src/network/egress.ts";
 import { createEgress } from "../../src/network/egress/create-egress.ts";
 import { NO_LISTENERS } from "./no-listeners.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
-import { PreparedPackages } from "../../src/dynamic/packages/prepared-packages.ts";
-import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
+import { PreparedPackages } from "../../src/packages/prepared-packages.ts";
+import type { PackageSettings } from "../../src/packages/package-index.ts";
 import type { OwnerGrants } from "../../src/dynamic/run/owner-rights.ts";
 import { ToolSandboxes } from "../../src/dynamic/run/tool-sandboxes.ts";
 import { UnitRunner } from "../../src/dynamic/run/unit-runner.ts";

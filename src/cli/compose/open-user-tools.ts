@@ -3,7 +3,7 @@ import { openOnce } from "../../async/open-once.ts";
 import { openJsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Config } from "../../config/config.ts";
 import { databaseOf } from "../../config/database.ts";
-import { PreparedPackages } from "../../dynamic/packages/prepared-packages.ts";
+import { PreparedPackages } from "../../packages/prepared-packages.ts";
 import { ToolSandboxes } from "../../dynamic/run/tool-sandboxes.ts";
 import { UnitRunner } from "../../dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../dynamic/store/files-store.ts";

@@ -1,12 +1,11 @@
 import * as z from "zod";
+import { LOCK_BYTES_MAX, type PackageLock } from "../../packages/package-lock.ts";
 import { createOptionsSchema } from "../../sandbox/wire/create-schema.ts";
 import { dateField } from "../../sandbox/wire/fields.ts";
-import { TOOL_LANGUAGES, type ReadTool, type PackageLock, type ToolTest, type UnitHead, type UnitSpec, type UnitVersion } from "../unit.ts";
+import { TOOL_LANGUAGES, type ReadTool, type ToolTest, type UnitHead, type UnitSpec, type UnitVersion } from "../unit.ts";
 import { isShallow, JSON_DEPTH_MAX } from "./json-depth.ts";
 
 export const CODE_BYTES_MAX = 2 ** 20;
-/** Of the text of a lock. */
-export const LOCK_BYTES_MAX = 2 ** 21;
 const REQUIREMENTS_MAX = 100;
 const REQUIREMENT_CHARACTERS_MAX = 200;
 export const TESTS_MAX = 50;

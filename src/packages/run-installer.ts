@@ -1,6 +1,6 @@
-import { BelljarError } from "../../errors.ts";
-import { printable } from "../../files/printable.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { BelljarError } from "../errors.ts";
+import { printable } from "../files/printable.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 
 const INSTALL_MS = 300_000;
 const SAID_CHARACTERS = 2_000;

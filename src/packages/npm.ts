@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import * as z from "zod";
-import { parseJson } from "../../files/parse-json.ts";
-import { LOCK_BYTES_MAX } from "../store/stored-unit.ts";
+import { parseJson } from "../files/parse-json.ts";
 import type { PackageIndex } from "./package-index.ts";
+import { LOCK_BYTES_MAX } from "./package-lock.ts";
 import { packagesFolder, workFolder } from "./package-places.ts";
 import { failed, type Installing, runInstaller } from "./run-installer.ts";
 

@@ -1,0 +1,13 @@
+export const LOCK_BYTES_MAX = 2 ** 21;
+
+/** Which packages were installed. They are installed again as they were. */
+export interface PackageLock {
+  /** What was asked, and from which index, as a hash. */
+  readonly wish: string;
+  /** Of the owner, the index and the packages: who has the same shares what is installed. */
+  readonly key: string;
+  readonly installer: "pip" | "npm";
+  /** Of pip a line for each package, with its hash; of npm the `package-lock.json`. */
+  readonly text: string;
+  readonly mayBuild?: boolean;
+}
