@@ -29,6 +29,8 @@ import type { UnitHead, UnitSpec, UnitVersion } from "./unit.ts";
 import { closed, toHead } from "./version-head.ts";
 import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.ts";
 
+/** What the names of the snapshots with packages of tools begin with. */
+export const TOOL_PACKAGES = "packages-";
 /** Older ones are forgotten, but for the live one. */
 const VERSIONS_MAX = 20;
 

@@ -1,3 +1,5 @@
+import * as z from "zod";
+
 export const LOCK_BYTES_MAX = 2 ** 21;
 
 /** Which packages were installed. They are installed again as they were. */
@@ -11,3 +13,14 @@ export interface PackageLock {
   readonly text: string;
   readonly mayBuild?: boolean;
 }
+
+const hash = z.string().regex(/^[0-9a-f]{40}$/);
+
+/** Of a lock on disk. */
+export const packageLockSchema = z.strictObject({
+  wish: hash,
+  key: hash,
+  installer: z.enum(["pip", "npm"]),
+  text: z.string().max(LOCK_BYTES_MAX),
+  mayBuild: z.boolean().optional(),
+}) satisfies z.ZodType<PackageLock>;

@@ -8,7 +8,7 @@ import { UnitRunner } from "../../src/dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../src/dynamic/store/files-store.ts";
 import { openPostgresStore } from "../../src/dynamic/store/postgres/postgres-store.ts";
 import { openFolderOfTools } from "../../src/dynamic/store/folder-of-tools.ts";
-import { UserTools, type UserToolsOptions } from "../../src/dynamic/user-tools.ts";
+import { TOOL_PACKAGES, UserTools, type UserToolsOptions } from "../../src/dynamic/user-tools.ts";
 import type { WarmPrograms } from "../../src/interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 
@@ -54,7 +54,7 @@ export async function openTestUserTools({
   lookMs,
 }: TestUserToolsOptions): Promise<UserTools> {
   const stored = await openStore(path, database, report);
-  const packages = new PreparedPackages({ sandboxes, ...settings });
+  const packages = new PreparedPackages({ sandboxes, prefix: TOOL_PACKAGES, ...settings });
   const used = new ToolSandboxes({ sandboxes, limits: TOOL_LIMITS, packages, owners, ...(lookMs !== undefined && { lookMs }) });
   return UserTools.open({
     ...stored,

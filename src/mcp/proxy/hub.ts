@@ -6,6 +6,7 @@ import { listFirst } from "../../catalog/unlisted.ts";
 import { LOCAL, type Principal } from "../../sandbox/sandbox.ts";
 import { serverLabels } from "./hub-names.ts";
 import type { HubFile, HubServer, McpServerInfo } from "./hub-server.ts";
+import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import { Upstream, type UpstreamParts } from "./upstream.ts";
 
 export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged"> {
@@ -27,6 +28,7 @@ export class Hub implements ToolSource, AsyncDisposable {
   readonly #report: HubParts["report"];
   readonly #told = new Set<string>();
   readonly #unusable: HubFile["unusable"];
+  readonly #programs: HubParts["programs"];
   #tools: ReadonlyMap<string, Tool> = new Map();
 
   /** Begins to start the servers, and waits for none. */
@@ -34,6 +36,7 @@ export class Hub implements ToolSource, AsyncDisposable {
     this.#listMax = parts.listMax;
     this.#report = parts.report;
     this.#unusable = unusable;
+    this.#programs = parts.programs;
     for (const { problem } of unusable) parts.report(problem.message);
     const changed = (): void => this.#collect();
     const stateChanged = (): void => this.#watchers.forEach((watcher) => watcher());
@@ -77,6 +80,16 @@ export class Hub implements ToolSource, AsyncDisposable {
     throw this.#unusable.find((one) => one.name === name)?.problem ?? notFound(name);
   }
 
+  /**
+   * Installs the newest version of the package that it runs, and starts it anew if that is another one. Rejects as `restart`, as the install
+   * does, and with `NOT_SUPPORTED` for one that is no package.
+   */
+  async update(principal: Principal, name: string, signal: AbortSignal): Promise<UpdatedProgram> {
+    const upstream = this.#find(principal, name);
+    if (upstream) return upstream.update(signal);
+    throw this.#unusable.find((one) => one.name === name)?.problem ?? notFound(name);
+  }
+
   /** Calls back after a server's state has changed, until the returned function is called. */
   onState(watcher: () => void): () => void {
     const entry = (): void => watcher();
@@ -86,6 +99,7 @@ export class Hub implements ToolSource, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = await Promise.allSettled([...this.#upstreams.values()].map((upstream) => upstream[Symbol.asyncDispose]()));
+    await this.#programs?.[Symbol.asyncDispose]();
     const failed = ended.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
   }

@@ -14,6 +14,8 @@ import { Instances } from "./instances.ts";
 import { listTools } from "./list-tools.ts";
 import { OpenCall } from "./open-call.ts";
 import { type Definition, proxiedTool } from "./proxied-tool.ts";
+import { updateServer } from "./prepare/open-server-sandbox.ts";
+import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
 
 const INSTANCES_MAX = 32;
@@ -112,6 +114,13 @@ export class Upstream implements AsyncDisposable {
     const listed = new Promise<void>((resolve) => void this.#waiting.push(resolve));
     this.#want();
     await listed;
+  }
+
+  /** Rejects with `NOT_SUPPORTED` for a server that is no package, and as the install does. */
+  async update(signal: AbortSignal): Promise<UpdatedProgram> {
+    const updated = await updateServer(this.#parts, this.#server, { principal: LOCAL, signal });
+    if (updated.before !== updated.now) await this.restart();
+    return updated;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
