@@ -10,6 +10,9 @@ import { textOf } from "../../support/tools-lab.ts";
 
 const PYTHON = readFileSync(join(import.meta.dirname, "../../fixtures/hub-server.py"), "utf8");
 
+/** It needs a package, and a program beside it. */
+const HELPED = `import "beside";\nimport { execFileSync } from "node:child_process";\nexecFileSync("helper");\n${SERVER_CODE}`;
+
 let folder: string;
 let index: PackageLab;
 let lab: HubLab;
@@ -19,7 +22,7 @@ beforeAll(async () => {
   await writeFile(join(folder, "note"), "a note");
   index.offerPrograms("@scope/server-memory", "1.0.0", { "mcp-server-memory": SERVER_CODE });
   index.offerPrograms("several", "1.0.0", { one: SERVER_CODE, two: SERVER_CODE });
-  index.offerPrograms("helped", "1.2.0", { helped: `import "beside";\n${SERVER_CODE}` }, { dependencies: { beside: "^1" } });
+  index.offerPrograms("helped", "1.2.0", { helped: HELPED, helper: "" }, { dependencies: { beside: "^1" } });
   index.offerNpm("beside", "1.0.0", "");
   index.offerNpm("library", "1.0.0", "");
   index.offer(...wheel("pyserver", "1.0"));

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readdir, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -75,12 +75,13 @@ it("gives each owner an install of its own", async () => {
 
 it("removes what no program needs any more, of a process that was killed too", async () => {
   const { snapshot } = await lab.programs.prepare(LOCAL, npx("third"), signal);
-  for (const name of await readdir(join(lab.path, "server-packages")))
-    await rm(join(lab.path, "server-packages", name), { recursive: true });
+  const notes = await readdir(join(lab.path, "server-packages"), { recursive: true, withFileTypes: true });
+  for (const path of notes.filter((note) => note.isFile()).map((note) => join(note.parentPath, note.name)))
+    if ((await readFile(path, "utf8")).includes('"program":"third"')) await rm(path);
   const next = another();
   const kept = await next.prepare(LOCAL, npx("second"), signal);
   await next[Symbol.asyncDispose]();
-  expect(await layers()).toEqual([kept.snapshot]);
+  expect(await layers()).toContain(kept.snapshot);
   expect(await lab.sandboxes.hiddenSnapshots.has(snapshot)).toBe(false);
 });
 
