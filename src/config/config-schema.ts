@@ -187,13 +187,15 @@ function toolsSchema() {
         .min(1)
         .max(2_000)
         .optional()
-        .describe("Where Python packages of users' tools come from: the address of an index, or a folder of wheels. Default: PyPI"),
+        .describe(
+          "Where Python packages of users' tools and of MCP servers come from: the address of an index, or a folder of wheels. Default: PyPI",
+        ),
       registryUrl: z
         .string()
         .min(1)
         .max(2_000)
         .optional()
-        .describe("Address of the registry that npm packages of users' tools come from. Default: npm's own"),
+        .describe("Address of the registry that npm packages of users' tools and of MCP servers come from. Default: npm's own"),
       timeoutMs: time(1, DAY_MS).default(50_000).describe("Maximum run time of a call of a user's tool that names none"),
     })
     .prefault({});

@@ -6,7 +6,8 @@ import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
 import { toResult } from "./unit-tool.ts";
-import type { PackageLock, ReadTool, ToolExpectation, ToolTest, UnitSpec } from "./unit.ts";
+import type { PackageLock } from "../packages/package-lock.ts";
+import type { ReadTool, ToolExpectation, ToolTest, UnitSpec } from "./unit.ts";
 
 /** Of all tests of a unit. */
 const TESTS_MS = 600_000;

@@ -1,4 +1,4 @@
-import { installerOf } from "./packages/requirements.ts";
+import { installerOf } from "./packages/named-packages.ts";
 import type { UnitSpec } from "./unit.ts";
 
 type Clearable<T> = { readonly [Key in keyof T]?: T[Key] | null | undefined };

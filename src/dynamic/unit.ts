@@ -1,3 +1,4 @@
+import type { PackageLock } from "../packages/package-lock.ts";
 import type { CreateOptions } from "../sandbox/sandbox.ts";
 
 export const TOOL_LANGUAGES = ["python", "javascript", "typescript", "shell"] as const;
@@ -58,18 +59,6 @@ export interface ReadTool {
   /** Of an answer that is data. */
   readonly outputSchema?: ReadSchema;
   readonly annotations?: Readonly<Partial<Record<"readOnlyHint" | "destructiveHint" | "idempotentHint" | "openWorldHint", boolean>>>;
-}
-
-/** Which packages a version has. They are installed again as they were. */
-export interface PackageLock {
-  /** What was asked, and from which index, as a hash. */
-  readonly wish: string;
-  /** Of the owner, the index and the packages: who has the same shares what is installed. */
-  readonly key: string;
-  readonly installer: "pip" | "npm";
-  /** Of pip a line for each package, with its hash; of npm the `package-lock.json`. */
-  readonly text: string;
-  readonly mayBuild?: boolean;
 }
 
 /** One version of a unit. It never changes. */

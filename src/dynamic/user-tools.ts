@@ -9,7 +9,7 @@ import { folderEdits } from "./folder-edits.ts";
 import { KnownUnits } from "./known-units.ts";
 import { LiveUnits } from "./live-units.ts";
 import { assertMayPublish, assertMayShare, mayPublish } from "./rights.ts";
-import type { PreparedPackages } from "./packages/prepared-packages.ts";
+import type { PreparedPackages } from "../packages/prepared-packages.ts";
 import { UnitPackages } from "./packages/unit-packages.ts";
 import type { UnitRunner } from "./run/unit-runner.ts";
 import type { FolderOfTools } from "./store/folder-of-tools.ts";
@@ -29,6 +29,8 @@ import type { UnitHead, UnitSpec, UnitVersion } from "./unit.ts";
 import { closed, toHead } from "./version-head.ts";
 import type { Tested, UnitDetail, UnitInfo, UnitPage } from "./wire/unit-schema.ts";
 
+/** What the names of the snapshots with packages of tools begin with. */
+export const TOOL_PACKAGES = "packages-";
 /** Older ones are forgotten, but for the live one. */
 const VERSIONS_MAX = 20;
 

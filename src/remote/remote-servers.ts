@@ -21,6 +21,11 @@ export const serversAnswer = z.object({
 
 export const serverLogs = z.object({ lines: z.array(z.string()).describe("Characters that control a terminal are escaped") });
 
+export const serverUpdate = z.object({
+  before: z.string().optional().describe("The version of its package until now. Absent: it was never installed"),
+  now: z.string(),
+});
+
 export type McpServerAnswer = z.output<typeof serversAnswer>["servers"][number];
 
 /** The MCP servers whose tools a server serves too. */
@@ -28,6 +33,7 @@ export interface RemoteMcpServers {
   list(): Promise<readonly McpServerAnswer[]>;
   logs(name: string): Promise<readonly string[]>;
   restart(name: string): Promise<void>;
+  update(name: string): Promise<z.output<typeof serverUpdate>>;
 }
 
 export function createRemoteMcpServers(address: ServerAddress): RemoteMcpServers {
@@ -38,5 +44,6 @@ export function createRemoteMcpServers(address: ServerAddress): RemoteMcpServers
     async restart(name) {
       await askServer(address, { method: "POST", path: `${pathOf(name)}/restart` });
     },
+    update: async (name) => parseAnswer(serverUpdate, await askServer(address, { method: "POST", path: `${pathOf(name)}/update` })),
   };
 }

@@ -87,6 +87,7 @@ it("keeps every command with its options", () => {
       "server info NAME --json",
       "server logs NAME --json",
       "server restart NAME",
+      "server update NAME --json",
       "audit verify --json",
       "audit tail --lines --follow --json",
       "token create NAME --scope --expires --json",

@@ -112,6 +112,7 @@ function stepsOf({ folder, toolServer }: Project, id: string): readonly Step[] {
     { ask: "GET /v1/servers", status: 200, answer: { servers: [{ name: "memo", state: "ready" }] } },
     { ask: "GET /v1/servers/memo/logs", status: 200, answer: { lines: ["ready"] } },
     { ask: "POST /v1/servers/memo/restart", status: 204 },
+    { ask: "POST /v1/servers/memo/update", status: 200, answer: { before: "1.0.0", now: "1.1.0" } },
     { ask: "PUT /v1/secrets/openai", body: { value: "a" }, status: 204 },
     { ask: "GET /v1/secrets", status: 200, answer: { secrets: [{ name: "openai" }] } },
     { ask: "DELETE /v1/secrets/openai", status: 204 },

@@ -132,6 +132,7 @@ it("keeps every route", async () => {
       "POST /v1/sandboxes/:id/workspace-base: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes: \`toolset:sandbox\`, changes",
       "POST /v1/servers/:name/restart: \`toolset:mcp\`, changes",
+      "POST /v1/servers/:name/update: \`toolset:mcp\`, changes",
       "POST /v1/templates/builds: \`toolset:template\`, changes",
       "POST /v1/templates/prune: \`toolset:template\`, changes",
       "POST /v1/templates: \`toolset:template\`, changes",

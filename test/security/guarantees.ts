@@ -166,6 +166,8 @@ export const GUARANTEES = {
     "The packages of a tool are installed in a sandbox that reaches the index and nothing else, has no secret and none of the code that asks for them. Code of a package runs at the install only if the tool says so. What is installed is in tools of one owner alone, and in nobody's list of snapshots; only a call of such a tool begins with it. A version has the packages with the hashes that it was tested with.",
   "servers-stay-inside":
     "A server of an MCP configuration runs in a sandbox of its own, without the host's files, network and environment. Only an entry in a file that a person has named gives it a folder, a network or a variable, or has it run on the host. Its messages are data: none of what it says runs outside.",
+  "server-packages-apart":
+    "The package of a server that npx, uvx or their like start is installed in a sandbox that reaches the index and nothing else, and has no folder, variable or secret of the entry. None of its code runs at the install. What is installed is its owner's alone, and every later start has the same files until the owner updates it. The server then runs without network unless its entry says so.",
   "servers-apart":
     "No two callers share an instance of a server, and no two clients of one that have a session or a connection. The servers of a file that the command line names, and their tools, are the local user's: nobody else is told of them.",
   "agents-ask-for-tools":

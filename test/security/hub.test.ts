@@ -1,13 +1,18 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { Principal } from "../../src/sandbox/sandbox.ts";
-import { hubServer, openHubLab } from "../support/hub-lab.ts";
+import { type CreateOptions, LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
+import { readPackageLaunch } from "../../src/mcp/proxy/prepare/package-launch.ts";
+import { PackagePrograms } from "../../src/mcp/proxy/prepare/package-programs.ts";
+import { type HubLab, hubServer, openHubLab, SERVER_CODE } from "../support/hub-lab.ts";
+import { openPackageLab } from "../support/package-lab.ts";
 import { textOf } from "../support/tools-lab.ts";
+import { outside } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
 const OTHER: Principal = { id: "other", name: "other" };
@@ -68,3 +73,58 @@ verifies(
   },
   120_000,
 );
+
+verifies(
+  "server-packages-apart",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "bj-hub-"));
+    await using index = await openPackageLab();
+    const mark = join(folder, "touched");
+    const attack = `import { writeFileSync } from "node:fs"; for (const path of [${JSON.stringify(mark)}, "ran"]) writeFileSync(path, "");`;
+    await outside(["node", "--input-type=module", "-e", attack], { cwd: folder });
+    expect(existsSync(mark), "the attack works on the host").toBe(true);
+    await rm(mark);
+    const offer = (code: string): void =>
+      index.offerPrograms("probing", "1.0.0", { probing: code, install: attack }, { scripts: { install: "node install.mjs" } });
+    offer(SERVER_CODE);
+    const entry = { command: "npx", args: ["-y", "probing"], env: { TOKEN: "t0ken" }, mounts: [{ host: folder, mode: "rw" }] };
+    await using lab = await openHubLab({ one: entry }, { packages: index });
+    try {
+      await lab.until(() => lab.names().length > 0);
+      const ran = await lab.call("mcp_one_where", { path: "/home/user/.belljar-packages/node_modules/probing/ran" });
+      expect(JSON.parse(textOf(ran))).toMatchObject({ sees: false });
+      expect(existsSync(mark)).toBe(false);
+      expect(textOf(await lab.call("mcp_one_reach", { port: Number(new URL(index.settings.registryUrl).port) }))).not.toBe("reached");
+      await assertInstallsApart(lab, index.settings);
+      for (const { id } of await lab.sandboxes.hiddenSnapshots.list()) await lab.sandboxes.hiddenSnapshots.remove(id);
+      offer("another program of the same version");
+      const again = lab.call("mcp_one_count", {}, { clientId: "again" });
+      expect(textOf(await again)).toContain("EINTEGRITY");
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+  120_000,
+);
+
+/** The sandbox of an install is asked for with the index and nothing else; nobody but its owner begins with what it made. */
+async function assertInstallsApart(lab: HubLab, settings: { readonly registryUrl: string }): Promise<void> {
+  const asked: CreateOptions[] = [];
+  const { sandboxes, path } = lab;
+  const create: typeof sandboxes.create = (principal, options, signal) => {
+    asked.push(options);
+    return sandboxes.create(principal, options, signal);
+  };
+  const watched = { create, hiddenSnapshots: sandboxes.hiddenSnapshots };
+  const options = { ...settings, sandboxes: watched, folder: join(path, "server-packages"), report: () => undefined };
+  await using programs = new PackagePrograms(options);
+  const launch = readPackageLaunch({ name: "one", command: "npx", args: ["-y", "probing"] });
+  const signal = AbortSignal.timeout(100_000);
+  const others = await programs.prepare(OTHER, launch!, signal);
+  const rule = settings.registryUrl.replace(/\/$/, "");
+  expect(asked).toEqual([{ network: { allow: [rule] }, isHidden: true, ephemeral: true, timeoutMs: expect.any(Number) }]);
+  expect((await programs.prepare(LOCAL, launch!, signal)).snapshot).not.toBe(others.snapshot);
+  expect(asked, "the local user has it").toHaveLength(1);
+  for (const principal of [LOCAL, OTHER])
+    await expect(sandboxes.create(principal, { template: others.snapshot }, signal)).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
+}

@@ -10,18 +10,22 @@ import type { ToolResult } from "../../src/catalog/tool.ts";
 import { lookOnHost } from "../../src/cli/compose/look-on-host.ts";
 import { Hub } from "../../src/mcp/proxy/hub.ts";
 import { readHubFile } from "../../src/mcp/proxy/hub-file.ts";
+import { PackagePrograms } from "../../src/mcp/proxy/prepare/package-programs.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
 import { byName } from "./by-name.ts";
 import { makeHome } from "./namespace-home.ts";
+import type { PackageLab } from "./package-lab.ts";
 
-const CODE = readFileSync(join(import.meta.dirname, "../fixtures/hub-server.mjs"), "utf8");
+/** A server of MCP in one file. */
+export const SERVER_CODE = readFileSync(join(import.meta.dirname, "../fixtures/hub-server.mjs"), "utf8");
 const config = { sandbox: { timeoutMs: 600_000, pids: 256 }, listMax: 100, tombstoneRetentionMs: 600_000 };
 const LONGEST_MS = 100_000;
 
 /** The entry of a server that is in no file of the host. */
 export function hubServer(more: object = {}): object {
-  return { command: "node", args: ["--input-type=module", "-e", CODE], ...more };
+  return { command: "node", args: ["--input-type=module", "-e", SERVER_CODE], ...more };
 }
 
 export interface HubLabOptions {
@@ -31,6 +35,8 @@ export interface HubLabOptions {
   readonly listMax?: number;
   readonly concurrency?: number;
   readonly queue?: number;
+  /** Where packages of servers come from, and the way of sandboxes there. It belongs to the caller. */
+  readonly packages?: Pick<PackageLab, "settings" | "egress">;
 }
 
 export interface HubCallOptions extends Partial<CallOptions> {
@@ -57,19 +63,30 @@ export interface HubLab extends AsyncDisposable {
   /** Resolves once the hub is so. */
   until(isSo: () => boolean): Promise<void>;
   liveSandboxes(): number;
+  readonly sandboxes: LocalSandboxes;
+  /** Its home. */
+  readonly path: string;
+  readonly programs: PackagePrograms;
   /** Ends the servers, and not the home. */
   close(): Promise<void>;
 }
 
 export async function openHubLab(servers: object, options: HubLabOptions = {}): Promise<HubLab> {
-  const { env = {}, idleMs = 600_000, prefix = "mcp_", listMax = 40, concurrency = 64, queue = 256 } = options;
+  const { env = {}, packages, idleMs = 600_000, prefix = "mcp_", listMax = 40, concurrency = 64, queue = 256 } = options;
   const home = await makeHome();
-  const sandboxes = createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto")), config });
+  const sandboxes = createLocalSandboxes({
+    home: home.path,
+    runtimes: byName(await home.open("auto")),
+    config,
+    ...(packages && { egress: packages.egress }),
+  });
   const problems: string[] = [];
   const scope = { env, workspaceFolder: "/", userHome: "/", inputs: new Map(), lookOnHost };
   const file = await readHubFile(JSON.stringify({ mcpServers: servers }), "mcp.json", scope);
   const report = (problem: string): void => void problems.push(problem);
-  const hub = new Hub(file, { sandboxes, version: "1", schemas: openJsonSchemas, idleMs, prefix, listMax, concurrency, queue, report });
+  const programs = new PackagePrograms({ sandboxes, folder: join(home.path, "server-packages"), report, ...packages?.settings });
+  const bounds = { idleMs, prefix, listMax, concurrency, queue };
+  const hub = new Hub(file, { sandboxes, programs, version: "1", schemas: openJsonSchemas, ...bounds, report });
   const audited: AuditedCall[] = [];
   const audit = { assertWritable: () => undefined, record: (call: AuditedCall) => void audited.push(call), written: async () => undefined };
   const quota = createCallQuota();
@@ -101,9 +118,14 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
     states: () => Object.fromEntries(hub.servers(LOCAL).map(({ name, state }) => [name, state])),
     until: (isSo) => changed(hub, isSo),
     liveSandboxes: () => sandboxes.liveCount(),
+    sandboxes,
+    path: home.path,
+    programs,
     close,
     async [Symbol.asyncDispose]() {
       await close();
+      // Their files may have owners inside, whose folders an ordinary user cannot remove.
+      for (const { id } of await sandboxes.hiddenSnapshots.list()) await sandboxes.hiddenSnapshots.remove(id);
       await sandboxes[Symbol.asyncDispose]();
       await home[Symbol.asyncDispose]();
     },

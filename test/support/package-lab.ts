@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
-import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
+import type { PackageSettings } from "../../src/packages/package-index.ts";
 import type { Egress } from "../../src/network/egress.ts";
 import { createEgress } from "../../src/network/egress/create-egress.ts";
 import { NO_LISTENERS } from "./no-listeners.ts";
@@ -20,12 +20,14 @@ export interface PackageLab extends AsyncDisposable {
   offer(file: string, content: Buffer): void;
   /** A package of npm, whose module is this. `install`: code that it wants to run when it is installed. */
   offerNpm(name: string, version: string, module: string, install?: string): void;
+  /** A package of npm with programs: by their names, the code of each. `more`: fields of its package.json. */
+  offerPrograms(name: string, version: string, programs: Readonly<Record<string, string>>, more?: object): void;
 }
 
 export async function openPackageLab(): Promise<PackageLab> {
   const asked: string[] = [];
   const files = new Map<string, Buffer>();
-  const modules = new Map<string, Map<string, Buffer>>();
+  const modules = new Map<string, Map<string, NpmPackage>>();
   const pip = await serve(asked, (request, response) => {
     const [, project] = /^\/simple\/([^/]+)\/$/.exec(request.url ?? "") ?? [];
     const file = files.get((request.url ?? "").slice("/files/".length));
@@ -36,14 +38,18 @@ export async function openPackageLab(): Promise<PackageLab> {
     return void response.setHeader("content-type", "text/html").end(html);
   });
   const npm: Server = await serve(asked, (request, response) => {
-    const [, name = "", version] = /^\/([^/]+?)(?:\/-\/(.+)\.tgz)?$/.exec(request.url ?? "") ?? [];
+    const [, name = "", version] = /^\/((?:@[^/]+\/)?[^/]+?)(?:\/-\/(.+)\.tgz)?$/.exec(decodeURIComponent(request.url ?? "")) ?? [];
     const offered = modules.get(name);
     if (!offered) return void response.writeHead(404).end();
-    if (version !== undefined) return void response.end(offered.get(version));
+    if (version !== undefined) return void response.end(offered.get(version)?.archive);
     return void response
       .setHeader("content-type", "application/json")
       .end(JSON.stringify(packument(`http://npm.test:${portOf(npm)}`, name, offered)));
   });
+  const add = (manifest: NpmManifest, files: Readonly<Record<string, string>>): void => {
+    const offered = modules.get(manifest.name) ?? new Map<string, NpmPackage>();
+    modules.set(manifest.name, offered.set(manifest.version, { manifest, archive: npmArchive(manifest, files) }));
+  };
   const egress = createEgress({
     listeners: NO_LISTENERS,
     record: () => undefined,
@@ -54,19 +60,15 @@ export async function openPackageLab(): Promise<PackageLab> {
     egress,
     asked,
     offer: (file, content) => void files.set(file, content),
-    offerNpm(name, version, module, install) {
-      const offered = modules.get(name) ?? new Map<string, Buffer>();
-      modules.set(
-        name,
-        offered.set(
-          version,
-          npmArchive(
-            { name, version, main: "index.js", ...(install !== undefined && { scripts: { install: "node install.js" } }) },
-            module,
-            install,
-          ),
-        ),
-      );
+    offerNpm: (name, version, module, install = "") =>
+      add(
+        { name, version, main: "index.js", hasInstallScript: true, ...(install !== "" && { scripts: { install: "node install.js" } }) },
+        { "index.js": module, "install.js": install },
+      ),
+    offerPrograms(name, version, programs, more = {}) {
+      const bin = Object.fromEntries(Object.keys(programs).map((program) => [program, `${program}.mjs`]));
+      const files = Object.entries(programs).map(([program, code]) => [`${program}.mjs`, `#!/usr/bin/env node\n${code}`]);
+      add({ name, version, bin, ...more }, Object.fromEntries(files) as Record<string, string>);
     },
     async [Symbol.asyncDispose]() {
       await egress[Symbol.asyncDispose]();
@@ -93,23 +95,26 @@ export function makeWheel(
   return [`${name}-${version}-py3-none-any.whl`, zipArchive({ ...files, [`${info}/RECORD`]: record })];
 }
 
-function npmArchive(manifest: object, module: string, install = ""): Buffer {
-  return gzipSync(
-    tarArchive(
-      { name: "package/package.json", content: JSON.stringify(manifest) },
-      { name: "package/index.js", content: module },
-      { name: "package/install.js", content: install },
-    ),
-  );
+interface NpmManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly [field: string]: unknown;
 }
 
-function packument(url: string, name: string, offered: ReadonlyMap<string, Buffer>): object {
-  const versions = [...offered].map(([version, archive]) => {
+interface NpmPackage {
+  readonly manifest: NpmManifest;
+  readonly archive: Buffer;
+}
+
+function npmArchive(manifest: object, files: Readonly<Record<string, string>>): Buffer {
+  const entries = Object.entries({ "package.json": JSON.stringify(manifest), ...files });
+  return gzipSync(tarArchive(...entries.map(([name, content]) => ({ name: `package/${name}`, content }))));
+}
+
+function packument(url: string, name: string, offered: ReadonlyMap<string, NpmPackage>): object {
+  const versions = [...offered].map(([version, { manifest, archive }]) => {
     const integrity = `sha512-${createHash("sha512").update(archive).digest("base64")}`;
-    return [
-      version,
-      { name, version, main: "index.js", hasInstallScript: true, dist: { tarball: `${url}/${name}/-/${version}.tgz`, integrity } },
-    ];
+    return [version, { ...manifest, dist: { tarball: `${url}/${name}/-/${version}.tgz`, integrity } }];
   });
   return { name, "dist-tags": { latest: [...offered.keys()].at(-1) }, versions: Object.fromEntries(versions) };
 }

@@ -153,7 +153,12 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
       templates: async () => templates,
       userTools: async () => userTools,
       secrets,
-      mcpServers: { servers: () => [MEMO], logs: () => ["ready"], restart: async () => undefined },
+      mcpServers: {
+        servers: () => [MEMO],
+        logs: () => ["ready"],
+        restart: async () => undefined,
+        update: async () => ({ before: "1.0.0", now: "1.1.0" }),
+      },
       tools: catalog,
       resources,
       facade: { defaultSandbox: () => ({ name: "default", options: {} }), tools: catalog, settings: createFacadeSettings({ home }) },

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
-import { PreparedPackages } from "../../src/dynamic/packages/prepared-packages.ts";
-import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
+import { PreparedPackages } from "../../src/packages/prepared-packages.ts";
+import type { PackageSettings } from "../../src/packages/package-index.ts";
 import type { OwnerGrants } from "../../src/dynamic/run/owner-rights.ts";
 import { ToolSandboxes } from "../../src/dynamic/run/tool-sandboxes.ts";
 import { UnitRunner } from "../../src/dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../src/dynamic/store/files-store.ts";
 import { openPostgresStore } from "../../src/dynamic/store/postgres/postgres-store.ts";
 import { openFolderOfTools } from "../../src/dynamic/store/folder-of-tools.ts";
-import { UserTools, type UserToolsOptions } from "../../src/dynamic/user-tools.ts";
+import { TOOL_PACKAGES, UserTools, type UserToolsOptions } from "../../src/dynamic/user-tools.ts";
 import type { WarmPrograms } from "../../src/interpreter/warm/warm-programs.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 
@@ -54,7 +54,7 @@ export async function openTestUserTools({
   lookMs,
 }: TestUserToolsOptions): Promise<UserTools> {
   const stored = await openStore(path, database, report);
-  const packages = new PreparedPackages({ sandboxes, ...settings });
+  const packages = new PreparedPackages({ sandboxes, prefix: TOOL_PACKAGES, ...settings });
   const used = new ToolSandboxes({ sandboxes, limits: TOOL_LIMITS, packages, owners, ...(lookMs !== undefined && { lookMs }) });
   return UserTools.open({
     ...stored,

@@ -2,7 +2,7 @@ import type { AuditedCall } from "../../src/audit/audit.ts";
 import { type CallOptions, type Catalog, createCatalog } from "../../src/catalog/catalog.ts";
 import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
-import type { PackageSettings } from "../../src/dynamic/packages/package-index.ts";
+import type { PackageSettings } from "../../src/packages/package-index.ts";
 import type { UnitInfo } from "../../src/dynamic/wire/unit-schema.ts";
 import type { ToolLanguage, UnitSpec } from "../../src/dynamic/unit.ts";
 import type { UserTools } from "../../src/dynamic/user-tools.ts";

@@ -41,4 +41,13 @@ export const SERVER: readonly CommandSpec[] = [
     details: WHERE,
     load: () => import("../commands/server-restart.ts"),
   },
+  {
+    name: "server update",
+    summary: "Install the newest version of the package of one",
+    usage: "NAME",
+    positionals: ONE,
+    options: { json: JSON_OPTION },
+    details: `What npx or uvx start is installed at its first start, and stays so until it is updated. ${WHERE}`,
+    load: () => import("../commands/server-update.ts"),
+  },
 ];

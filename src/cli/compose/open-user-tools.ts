@@ -3,12 +3,12 @@ import { openOnce } from "../../async/open-once.ts";
 import { openJsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Config } from "../../config/config.ts";
 import { databaseOf } from "../../config/database.ts";
-import { PreparedPackages } from "../../dynamic/packages/prepared-packages.ts";
+import { PreparedPackages } from "../../packages/prepared-packages.ts";
 import { ToolSandboxes } from "../../dynamic/run/tool-sandboxes.ts";
 import { UnitRunner } from "../../dynamic/run/unit-runner.ts";
 import { openFilesStore } from "../../dynamic/store/files-store.ts";
 import { openFolderOfTools } from "../../dynamic/store/folder-of-tools.ts";
-import { UserTools, type UserToolsOptions } from "../../dynamic/user-tools.ts";
+import { TOOL_PACKAGES, UserTools, type UserToolsOptions } from "../../dynamic/user-tools.ts";
 import type { SeenTokens } from "../../gateway/auth/oauth/seen-tokens.ts";
 import { createOwnerGrants } from "../../gateway/auth/owner-grants.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
@@ -31,7 +31,7 @@ export interface UserToolsParts {
 export async function openUserTools({ config, sandboxes, accessTokens, report, warmPrograms }: UserToolsParts): Promise<UserTools> {
   const { timeoutMs: _timeout, network: _network, ...limits } = config.program;
   const { timeoutMs, listMax, directory, indexUrl, registryUrl } = config.tools;
-  const packages = new PreparedPackages({ sandboxes, indexUrl, registryUrl });
+  const packages = new PreparedPackages({ sandboxes, prefix: TOOL_PACKAGES, indexUrl, registryUrl });
   const owners = createOwnerGrants({ tokens: createTokenStore(config.home), ...(accessTokens && { accessTokens }) });
   const used = new ToolSandboxes({ sandboxes, limits, packages, owners });
   const warm = await warmPrograms?.();

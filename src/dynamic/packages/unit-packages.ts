@@ -2,9 +2,11 @@ import type { Principal } from "../../sandbox/sandbox.ts";
 import { BelljarError } from "../../errors.ts";
 import type { NamedSpec, UnitRunner } from "../run/unit-runner.ts";
 import type { UnitStore } from "../store/unit-store.ts";
-import type { PackageLock, UnitHead } from "../unit.ts";
-import type { PreparedPackages } from "./prepared-packages.ts";
-import { installerOf, type PackageWish, toWish } from "./requirements.ts";
+import type { PackageLock } from "../../packages/package-lock.ts";
+import type { PreparedPackages } from "../../packages/prepared-packages.ts";
+import { type PackageWish, toWish } from "../../packages/requirements.ts";
+import type { UnitHead } from "../unit.ts";
+import { installerOf } from "./named-packages.ts";
 
 export interface UnitPackagesOptions {
   readonly prepared: PreparedPackages;

@@ -1,12 +1,11 @@
 import * as z from "zod";
+import { packageLockSchema } from "../../packages/package-lock.ts";
 import { createOptionsSchema } from "../../sandbox/wire/create-schema.ts";
 import { dateField } from "../../sandbox/wire/fields.ts";
-import { TOOL_LANGUAGES, type ReadTool, type PackageLock, type ToolTest, type UnitHead, type UnitSpec, type UnitVersion } from "../unit.ts";
+import { TOOL_LANGUAGES, type ReadTool, type ToolTest, type UnitHead, type UnitSpec, type UnitVersion } from "../unit.ts";
 import { isShallow, JSON_DEPTH_MAX } from "./json-depth.ts";
 
 export const CODE_BYTES_MAX = 2 ** 20;
-/** Of the text of a lock. */
-export const LOCK_BYTES_MAX = 2 ** 21;
 const REQUIREMENTS_MAX = 100;
 const REQUIREMENT_CHARACTERS_MAX = 200;
 export const TESTS_MAX = 50;
@@ -99,27 +98,19 @@ const readTool = z.strictObject({
 
 const number = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
 
-const packagesFields = { wish: z.string().regex(/^[0-9a-f]{40}$/), key: z.string().regex(/^[0-9a-f]{40}$/) };
-const packageLock = z.strictObject({
-  ...packagesFields,
-  installer: z.enum(["pip", "npm"]),
-  text: z.string().max(LOCK_BYTES_MAX),
-  mayBuild: z.boolean().optional(),
-}) satisfies z.ZodType<PackageLock>;
-
 /** A version as a store keeps it; `z.encode` gives its JSON. */
 export const unitVersionSchema = z.strictObject({
   number,
   spec: specSchema,
   tools: z.array(readTool).max(TOOLS_MAX).readonly(),
-  lock: packageLock.optional(),
+  lock: packageLockSchema.optional(),
   createdAt: dateField,
 }) satisfies z.ZodType<UnitVersion>;
 
 /** A version as a list of them shows it. */
 export const shownVersionSchema = z.strictObject({ number, createdAt: dateField, isTested: z.boolean(), wasLive: z.boolean().optional() });
 
-export const versionHeadSchema = shownVersionSchema.extend({ packages: z.strictObject(packagesFields).optional() });
+export const versionHeadSchema = shownVersionSchema.extend({ packages: packageLockSchema.pick({ wish: true, key: true }).optional() });
 
 /** A head as a store keeps it; `z.encode` gives its JSON. */
 export const unitHeadSchema = z.strictObject({

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import type { McpServerInfo } from "../../mcp/proxy/hub-server.ts";
-import { serverLogs, serversAnswer } from "../../remote/remote-servers.ts";
+import type { UpdatedProgram } from "../../mcp/proxy/prepare/package-programs.ts";
+import { serverLogs, serversAnswer, serverUpdate } from "../../remote/remote-servers.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
@@ -15,6 +16,8 @@ export interface McpServers {
   logs(principal: Principal, name: string): readonly string[];
   /** Rejects with `MCP_SERVER_NOT_FOUND`. */
   restart(principal: Principal, name: string): Promise<void>;
+  /** Rejects with `MCP_SERVER_NOT_FOUND`, and with `NOT_SUPPORTED` for one that is no package. */
+  update(principal: Principal, name: string, signal: AbortSignal): Promise<UpdatedProgram>;
 }
 
 const params = z.object({ name: z.string().max(200) });
@@ -47,6 +50,15 @@ export function serverRoutes(servers: McpServers | undefined): readonly Route[] 
       params,
       answers: { 204: null },
       handle: ({ caller, params: { name } }) => (servers ?? none()).restart(caller, name),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/v1/servers/:name/update",
+      access: changes("toolset:mcp"),
+      summary: "Installs the newest version of the package that an MCP server is, and starts it anew if that is another one",
+      params,
+      answers: { 200: serverUpdate },
+      handle: ({ caller, params: { name }, signal }) => (servers ?? none()).update(caller, name, signal),
     }),
   ];
 }

@@ -2,6 +2,7 @@ import { dirname, posix } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { HubServer } from "./hub-server.ts";
 import { MOUNT_PATH } from "./hub-settings.ts";
+import { launcherOf } from "./prepare/package-launch.ts";
 
 /** What this machine has at a path. */
 export type LookOnHost = (path: string) => "folder" | "file" | undefined;
@@ -17,7 +18,9 @@ const OWN = ["/", "/dev", "/dev/null", "/etc", "/home", "/proc", "/tmp", MOUNT_P
  */
 export function assertShown({ name, target, settings }: HubServer, lookOnHost: LookOnHost): void {
   if (target.kind !== "stdio" || settings.isolation === "none" || settings.template !== undefined) return;
-  const paths = [target.command, target.cwd ?? "", ...target.args].flatMap(pathsIn);
+  // What npx is on this machine does not matter: the package is installed by the sandbox's own.
+  const command = launcherOf(target) ? [] : [target.command];
+  const paths = [...command, target.cwd ?? "", ...target.args].flatMap(pathsIn);
   const hidden = paths.find((path) => !isInSandbox(path) && lookOnHost(path) !== undefined);
   if (hidden === undefined) return;
   const problem = `The server "${name}" names ${hidden} of this machine, which its sandbox does not have`;

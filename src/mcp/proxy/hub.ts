@@ -14,6 +14,7 @@ import { HubLinks } from "./relay/hub-links.ts";
 import { HubPrompts } from "./relay/hub-prompts.ts";
 import { HubResources } from "./relay/hub-resources.ts";
 import type { HubView } from "./relay/hub-view.ts";
+import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import { Upstream, type UpstreamParts } from "./upstream.ts";
 
 export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged" | "links"> {
@@ -37,6 +38,7 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
   readonly #unusable: HubFile["unusable"];
   readonly #links = new HubLinks((principal) => this.upstreamsOf(principal).flatMap(({ links }) => links ?? []));
   readonly #lists: Readonly<Record<"resources" | "prompts", Set<ChangeListener>>> = { resources: new Set(), prompts: new Set() };
+  readonly #programs: HubParts["programs"];
   #tools: ReadonlyMap<string, Tool> = new Map();
 
   /** Begins to start the servers, and waits for none. */
@@ -44,6 +46,7 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
     this.#listMax = parts.listMax;
     this.#report = parts.report;
     this.#unusable = unusable;
+    this.#programs = parts.programs;
     for (const { problem } of unusable) parts.report(problem.message);
     const changed = (list: ListName): void => this.#changed(list);
     const stateChanged = (): void => this.#watchers.forEach((watcher) => watcher());
@@ -105,6 +108,16 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
     throw this.#unusable.find((one) => one.name === name)?.problem ?? notFound(name);
   }
 
+  /**
+   * Installs the newest version of the package that it runs, and starts it anew if that is another one. Rejects as `restart`, as the install
+   * does, and with `NOT_SUPPORTED` for one that is no package.
+   */
+  async update(principal: Principal, name: string, signal: AbortSignal): Promise<UpdatedProgram> {
+    const upstream = this.#find(principal, name);
+    if (upstream) return upstream.update(signal);
+    throw this.#unusable.find((one) => one.name === name)?.problem ?? notFound(name);
+  }
+
   /** Calls back after a server's state has changed, until the returned function is called. */
   onState(watcher: () => void): () => void {
     const entry = (): void => watcher();
@@ -114,6 +127,7 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = await Promise.allSettled([...this.#upstreams.values()].map((upstream) => upstream[Symbol.asyncDispose]()));
+    await this.#programs?.[Symbol.asyncDispose]();
     const failed = ended.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
   }

@@ -1,6 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
-import type { StdioTarget } from "../client/config/resolve-server.ts";
+import type { Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import { openSession, type ServerSession } from "../client/server-session.ts";
 import { ProcessTransport } from "../client/transport/process-transport.ts";
 import type { ProgramTransport } from "../client/transport/program-transport.ts";
@@ -8,10 +7,11 @@ import { OpenCalls } from "./open-call.ts";
 import { type InstanceEvents, instanceHandlers } from "./relay/instance-handlers.ts";
 import type { HubServer } from "./hub-server.ts";
 import type { Instance } from "./instances.ts";
+import { openServerSandbox } from "./prepare/open-server-sandbox.ts";
+import type { PackagePrograms } from "./prepare/package-programs.ts";
+import type { ServerCommand } from "./prepare/start-command.ts";
 import { SandboxTransport } from "./sandbox-transport.ts";
 
-/** It ends with this process, or when nobody uses it. */
-const LIFETIME_MS = 24 * 3_600_000;
 const START_TIMEOUT_MS = 60_000;
 
 export interface ServerInstance extends Instance {
@@ -23,6 +23,8 @@ export interface ServerInstance extends Instance {
 export interface InstanceParts {
   readonly sandboxes: Pick<Sandboxes, "create">;
   readonly version: string;
+  /** Installs what npx and uvx would. Absent: such commands run as they are. */
+  readonly programs?: PackagePrograms | undefined;
 }
 
 export interface InstanceStart {
@@ -35,10 +37,11 @@ export interface InstanceStart {
 
 /** Starts a server, in a sandbox of the principal's unless its entry says otherwise, or reaches it. Rejects with an error that names it. */
 export async function openInstance(
-  { sandboxes, version }: InstanceParts,
-  { name, target, settings }: HubServer,
+  { version, ...parts }: InstanceParts,
+  server: HubServer,
   { principal, events, said, signal }: InstanceStart,
 ): Promise<ServerInstance> {
+  const { name, target, settings } = server;
   const calls = new OpenCalls(name);
   const handlers = instanceHandlers(calls, events);
   const heard = <Transport extends ProgramTransport>(transport: Transport): Transport => Object.assign(transport, { onsaid: said });
@@ -47,9 +50,9 @@ export async function openInstance(
     const session = await openSession(target, { ...options, openProgram: (program) => heard(new ProcessTransport(program)) });
     return { session, calls, ended: session.ended, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
   }
-  const sandbox = await sandboxes.create(principal, sandboxOptions(settings), signal);
+  const { sandbox, command } = await openServerSandbox(parts, { ...server, target }, { principal, signal });
   try {
-    const session = await openSession(target, { ...options, openProgram: (program) => heard(inSandbox(sandbox, program)) });
+    const session = await openSession(target, { ...options, openProgram: () => heard(inSandbox(sandbox, name, command)) });
     return {
       session,
       calls,
@@ -69,26 +72,13 @@ export async function openInstance(
   }
 }
 
-function sandboxOptions({ network, limits, template, mount }: HubServer["settings"]): CreateOptions {
-  return {
-    network,
-    ...(limits && { limits }),
-    ...(template !== undefined && { template }),
-    ...(mount && { workspace: { path: mount.host, mode: mount.mode } }),
-    bestEffort: limits === undefined,
-    isHidden: true,
-    ephemeral: true,
-    timeoutMs: LIFETIME_MS,
-  };
-}
-
-function inSandbox(sandbox: Sandbox, { name, command, args, ownEnv, cwd }: StdioTarget): SandboxTransport {
+function inSandbox(sandbox: Sandbox, name: string, { argv, env, cwd }: ServerCommand): SandboxTransport {
   const start = async (signal: AbortSignal) => {
     try {
-      return await sandbox.guest.exec({ argv: [command, ...args], env: ownEnv, signal, ...(cwd !== undefined && { cwd }) });
+      return await sandbox.guest.exec({ argv, env, signal, ...(cwd !== undefined && { cwd }) });
     } catch (cause) {
       if (!(cause instanceof BelljarError) || cause.code !== "COMMAND_NOT_FOUND") throw cause;
-      const advice = `its sandbox has no program ${command}: name one that its template has, or a template that has it`;
+      const advice = `its sandbox has no program ${argv[0]}: name one that its template has, or a template that has it`;
       throw new BelljarError("SERVER_UNREACHABLE", `The server "${name}" did not start: ${advice}`, { cause });
     }
   };

@@ -11,6 +11,8 @@ import { hubNames } from "./hub-names.ts";
 import type { HubServer, McpServerInfo } from "./hub-server.ts";
 import { Instances } from "./instances.ts";
 import { besideOf, type Definition, definitionSchema, proxiedTool } from "./proxied-tool.ts";
+import { updateServer } from "./prepare/open-server-sandbox.ts";
+import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
 import { keyOf, type RelayContext } from "./relay/relay-context.ts";
 import { ServerCalls } from "./relay/server-calls.ts";
@@ -141,6 +143,13 @@ export class Upstream implements AsyncDisposable {
     await this.#instances.endAll();
     this.#told.clear();
     await this.#lists.restart();
+  }
+
+  /** Rejects with `NOT_SUPPORTED` for a server that is no package, and as the install does. */
+  async update(signal: AbortSignal): Promise<UpdatedProgram> {
+    const updated = await updateServer(this.#parts, this.#server, { principal: LOCAL, signal });
+    if (updated.before !== updated.now) await this.restart();
+    return updated;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,13 +1,15 @@
 import { posix } from "node:path";
 import * as z from "zod";
-import { parseJson } from "../../files/parse-json.ts";
-import { LOCK_BYTES_MAX } from "../store/stored-unit.ts";
+import { parseJson } from "../files/parse-json.ts";
 import type { PackageIndex } from "./package-index.ts";
+import { LOCK_BYTES_MAX } from "./package-lock.ts";
 import { packagesFolder, workFolder } from "./package-places.ts";
 import { failed, type Installing, runInstaller } from "./run-installer.ts";
 
 const PROBE = ["npm", "--version"];
-const ALWAYS = ["--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--loglevel", "error"];
+/** A registry that is not there is told of soon: by itself npm waits for over a minute. */
+const RETRIES = ["--fetch-retries", "2", "--fetch-retry-mintimeout", "500", "--fetch-retry-maxtimeout", "2000"];
+const ALWAYS = [...RETRIES, "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--loglevel", "error"];
 const LOCK = "package-lock.json";
 
 /** Of a package that is named by a hash alone: no folder, no address of git. */

@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
-import { BelljarError } from "../../errors.ts";
-import type { CreateOptions } from "../../sandbox/sandbox.ts";
+import { BelljarError } from "../errors.ts";
+import type { CreateOptions } from "../sandbox/sandbox.ts";
 import type { Installer } from "./requirements.ts";
 
 type Network = NonNullable<CreateOptions["network"]>;

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /** The folder inside that packages are installed into. */
 export function packagesFolder({ inside: { home } }: Sandbox): string {

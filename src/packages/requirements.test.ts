@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mayNamePackages, toWish } from "./requirements.ts";
+import { toWish } from "./requirements.ts";
 
 it.each([
   "requests",
@@ -45,9 +45,4 @@ it.each(["--registry=http://evil.test", "../x", "a/b", "x@file:../y", "x@npm:oth
 
 it("makes one wish of the same requirements in any order", () => {
   expect(toWish("pip", ["b", " a", "b"], false)).toEqual(toWish("pip", ["a", "b"], false));
-});
-
-it("asks nobody about code that has no mark of a package", () => {
-  expect([mayNamePackages("pip", "import x"), mayNamePackages("pip", "# <requirements>\n# x\n# </requirements>")]).toEqual([false, true]);
-  expect([mayNamePackages("npm", "// zod"), mayNamePackages("npm", "// requirements\n// zod")]).toEqual([false, true]);
 });

@@ -1,9 +1,9 @@
-import { BelljarError } from "../../errors.ts";
-import type { PackageLock, ToolLanguage } from "../unit.ts";
+import { BelljarError } from "../errors.ts";
+import type { PackageLock } from "./package-lock.ts";
 
 export type Installer = PackageLock["installer"];
 
-/** The packages that a unit asks for. */
+/** The packages that somebody asks for. */
 export interface PackageWish {
   readonly installer: Installer;
   /** Each is a name, and perhaps which versions of it. Sorted. */
@@ -34,11 +34,6 @@ const FORMS: Readonly<Record<Installer, Form>> = {
 };
 /** The installers take a name like this for a file. */
 const ARCHIVE = /\.(?:whl|zip|tar|t?gz|tbz2?|bz2|txz|xz|tlz|lzma)$/i;
-/** How code of each language begins to name its packages. Where nothing of it stands no sandbox is asked. */
-const MARKS: Readonly<Record<Installer, readonly string[]>> = {
-  pip: ["<requirements>", "# /// script"],
-  npm: ["// requirements", "/* package.json"],
-};
 
 /** Throws `TOOL_INVALID` for what is no requirement: an option, a path, an address. */
 export function toWish(installer: Installer, requirements: readonly string[], mayBuild: boolean): PackageWish {
@@ -49,15 +44,4 @@ export function toWish(installer: Installer, requirements: readonly string[], ma
     throw new BelljarError("TOOL_INVALID", `${JSON.stringify(one.slice(0, 200))} is no requirement for ${installer}: ${advice}`);
   }
   return { installer, mayBuild, requirements: [...new Set(trimmed)].toSorted() };
-}
-
-/** Undefined for shell, whose programs are those of its template. */
-export function installerOf(language: ToolLanguage): Installer | undefined {
-  if (language === "shell") return undefined;
-  return language === "python" ? "pip" : "npm";
-}
-
-/** Whether the code may name packages. False is certain. */
-export function mayNamePackages(installer: Installer, code: string): boolean {
-  return MARKS[installer].some((mark) => code.includes(mark));
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { BelljarError } from "../../errors.ts";
-import type { RunOptions, Sandbox } from "../../sandbox/sandbox.ts";
+import { BelljarError } from "../errors.ts";
+import type { RunOptions, Sandbox } from "../sandbox/sandbox.ts";
 import { runInstaller } from "./run-installer.ts";
 
 const INSTALL = { installer: "pip", argv: ["pip", "install"], probe: ["pip", "--version"] } as const;

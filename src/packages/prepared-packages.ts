@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
-import { TurnsByKey } from "../../async/turns-by-key.ts";
-import { BelljarError } from "../../errors.ts";
-import { SandboxReaper } from "../../interpreter/sandbox-reaper.ts";
-import { policyWithin } from "../../sandbox/grants.ts";
-import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
-import { DEFAULT_BASE, type Principal, type Sandbox } from "../../sandbox/sandbox.ts";
-import type { PackageLock } from "../unit.ts";
+import { TurnsByKey } from "../async/turns-by-key.ts";
+import { BelljarError } from "../errors.ts";
+import { SandboxReaper } from "../interpreter/sandbox-reaper.ts";
+import { policyWithin } from "../sandbox/grants.ts";
+import type { LocalSandboxes } from "../sandbox/local-sandboxes-options.ts";
+import { DEFAULT_BASE, type Principal, type Sandbox } from "../sandbox/sandbox.ts";
 import { installByNpm } from "./npm.ts";
 import { indexOf, type PackageIndex, type PackageSettings } from "./package-index.ts";
+import type { PackageLock } from "./package-lock.ts";
 import { workFolder } from "./package-places.ts";
 import { installByPip } from "./pip.ts";
 import type { PackageWish } from "./requirements.ts";
@@ -15,19 +15,27 @@ import { failed, type Installing } from "./run-installer.ts";
 
 /** An install ends before its sandbox does. */
 const SANDBOX_MS = 600_000;
-/** Of the names of the snapshots. */
-const PREFIX = "packages-";
 
 export interface PreparedPackagesOptions extends PackageSettings {
+  /** What the names of its snapshots begin with: packages that others prepare are none of its own. */
+  readonly prefix: string;
   readonly sandboxes: Pick<LocalSandboxes, "create" | "hiddenSnapshots">;
+}
+
+/** Called before the packages are frozen. */
+export type Look<T> = (sandbox: Sandbox, lock: PackageLock) => Promise<T>;
+
+export interface Resolved<T> {
+  readonly lock: PackageLock;
+  readonly seen: T;
 }
 
 type From = Omit<PackageWish, "requirements"> & ({ readonly requirements: readonly string[] } | { readonly lock: string });
 
 /**
  * Packages that are installed once, each set in a hidden snapshot that calls begin with. A set is one owner's: packages that run code when
- * they are installed or used never do so in a tool of another owner's. The sandbox of an install reaches the index and nothing else, has no
- * secret, and none of the code that asks for the packages. Disposing ends these sandboxes.
+ * they are installed or used never do so for another owner. The sandbox of an install reaches the index and nothing else, has no secret, and
+ * none of the code that asks for the packages. Disposing ends these sandboxes.
  */
 export class PreparedPackages implements AsyncDisposable {
   readonly #options: PreparedPackagesOptions;
@@ -47,12 +55,19 @@ export class PreparedPackages implements AsyncDisposable {
 
   /** Installs the newest packages that fit. Rejects with `TOOL_DEPENDENCIES_FAILED`, and `FORBIDDEN` for a caller who may not reach the index. */
   async resolve(principal: Principal, wish: PackageWish, signal: AbortSignal): Promise<PackageLock> {
+    return (await this.resolveAnd(principal, wish, signal, async () => undefined)).lock;
+  }
+
+  /** The same, and looks into the sandbox with the packages before they are kept. They are not if that rejects. */
+  // eslint-disable-next-line max-params -- who, what, how long, and then
+  async resolveAnd<T>(principal: Principal, wish: PackageWish, signal: AbortSignal, look: Look<T>): Promise<Resolved<T>> {
     const { installer, mayBuild } = wish;
     return this.#install(principal, wish, signal, async (sandbox, text) => {
       const key = hash([principal.id, DEFAULT_BASE.template, indexOf(installer, this.#options).name, installer, mayBuild, text]);
       const lock: PackageLock = { wish: this.nameOf(wish), key, installer, text, ...(mayBuild && { mayBuild }) };
+      const seen = await look(sandbox, lock);
       await this.#turns.run(key, async () => (await this.#find(key)) ?? this.#freeze(sandbox, key, signal));
-      return lock;
+      return { lock, seen };
     });
   }
 
@@ -67,8 +82,9 @@ export class PreparedPackages implements AsyncDisposable {
 
   /** All that are there, whichever process made them. */
   async list(): Promise<readonly { readonly snapshot: string; readonly key: string }[]> {
-    const all = await this.#options.sandboxes.hiddenSnapshots.list();
-    return all.flatMap(({ id, name }) => (name.startsWith(PREFIX) ? [{ snapshot: id, key: name.slice(PREFIX.length) }] : []));
+    const { prefix, sandboxes } = this.#options;
+    const all = await sandboxes.hiddenSnapshots.list();
+    return all.flatMap(({ id, name }) => (name.startsWith(prefix) ? [{ snapshot: id, key: name.slice(prefix.length) }] : []));
   }
 
   /** Calls that have begun with it keep it. */
@@ -92,7 +108,8 @@ export class PreparedPackages implements AsyncDisposable {
   }
 
   async #freeze({ id }: Sandbox, key: string, signal: AbortSignal): Promise<string> {
-    const snapshot = await this.#options.sandboxes.hiddenSnapshots.create(id, PREFIX + key, signal);
+    const { prefix, sandboxes } = this.#options;
+    const snapshot = await sandboxes.hiddenSnapshots.create(id, prefix + key, signal);
     this.#known.set(key, snapshot);
     return snapshot;
   }
@@ -134,7 +151,7 @@ async function assertReaches(principal: Principal, { network, name }: PackageInd
   const rules = typeof network === "string" ? network : network.allow.join(",");
   throw new BelljarError(
     "FORBIDDEN",
-    `This caller may not reach ${name}, where the packages of tools come from: use a token with the scope network:${rules}`,
+    `This caller may not reach ${name}, where packages come from: use a token with the scope network:${rules}`,
   );
 }
 

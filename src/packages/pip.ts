@@ -1,9 +1,9 @@
-import { hasManyTokens } from "../../interpreter/message-lines.ts";
+import { hasManyTokens } from "../interpreter/message-lines.ts";
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, posix } from "node:path";
 import * as z from "zod";
-import { parseJson } from "../../files/parse-json.ts";
+import { parseJson } from "../files/parse-json.ts";
 import type { PackageIndex } from "./package-index.ts";
 import { packagesFolder, workFolder } from "./package-places.ts";
 import { failed, type Installing, runInstaller } from "./run-installer.ts";

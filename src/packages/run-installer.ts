@@ -1,6 +1,6 @@
-import { BelljarError } from "../../errors.ts";
-import { printable } from "../../files/printable.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { BelljarError } from "../errors.ts";
+import { printable } from "../files/printable.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 
 const INSTALL_MS = 300_000;
 const SAID_CHARACTERS = 2_000;
@@ -21,7 +21,7 @@ export interface InstallerRun {
   readonly probe: readonly string[];
 }
 
-/** The template of users' tools is `base`, which has what the host has in /usr. */
+/** Installs begin with the template `base`, which has what the host has in /usr. */
 const REMEDIES: Readonly<Record<InstallerRun["installer"], string>> = {
   pip: "install it on the host of Belljar (on Debian the package python3-pip), and try again",
   npm: "install it on the host of Belljar (below /usr, as the packages nodejs and npm do), and try again",
@@ -30,7 +30,7 @@ const REMEDIES: Readonly<Record<InstallerRun["installer"], string>> = {
 /** Rejects with `TOOL_DEPENDENCIES_FAILED`, which names the packages and says what the installer said. */
 export async function runInstaller({ sandbox, signal, named }: Installing, { installer, argv, cwd, probe }: InstallerRun): Promise<void> {
   const missing = (cause?: unknown): BelljarError =>
-    failed(named, `the template has no ${installer}: ${REMEDIES[installer]}, or use a tool without packages`, cause);
+    failed(named, `the template has no ${installer}: ${REMEDIES[installer]}, or do without packages`, cause);
   const run = (command: readonly string[]) =>
     sandbox.guest.run({ argv: command, signal, timeoutMs: INSTALL_MS, ...(cwd !== undefined && { cwd }) }).catch((cause: unknown) => {
       throw cause instanceof BelljarError && cause.code === "COMMAND_NOT_FOUND" ? missing(cause) : cause;
