@@ -19,7 +19,7 @@ import type {
   ToolResult,
 } from "./tool.ts";
 import { askThrough } from "./question.ts";
-import { assertForCode, innerCall } from "./inner-call.ts";
+import { assertForCode, innerCall, isForCode } from "./inner-call.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { createKeptResults } from "./kept-results.ts";
 import type { Policy, Quota } from "./policy.ts";
@@ -216,6 +216,7 @@ class Door {
     return {
       search: (query, limit) => this.#lists.search(principal, query, limit),
       describe: (name) => this.#lists.describe(principal, name),
+      forCode: () => this.#lists.reachableTools(principal).filter(isForCode),
     };
   }
 

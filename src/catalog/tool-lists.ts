@@ -51,7 +51,11 @@ export class ToolLists {
   /** All that the principal has, shown or not. */
   reachable(principal: Principal): readonly ToolDescription[] {
     const scope = this.#options.scopeOf(principal);
-    return reachableTools(this.#options.shelves.of(principal).tools, scope).map((tool) => describeInScope(tool, scope));
+    return this.reachableTools(principal).map((tool) => describeInScope(tool, scope));
+  }
+
+  reachableTools(principal: Principal): readonly Tool[] {
+    return reachableTools(this.#options.shelves.of(principal).tools, this.#options.scopeOf(principal));
   }
 
   describe(principal: Principal, name: string): ToolDescription {

@@ -45,6 +45,8 @@ export interface ProxiedToolOptions {
   /** What callers call it. */
   readonly name: string;
   readonly server: string;
+  /** What callers call it on its server. */
+  readonly shown: string;
   readonly definition: Definition;
   readonly schemas: JsonSchemas;
   /** Asks the server, and gives its answer as it came. */
@@ -52,7 +54,7 @@ export interface ProxiedToolOptions {
 }
 
 /** A tool of another server, for the catalog. Throws `ARGUMENTS_INVALID` for a schema that cannot be used. */
-export function proxiedTool({ name, server, definition, schemas, call }: ProxiedToolOptions): Tool {
+export function proxiedTool({ name, server, shown: tool, definition, schemas, call }: ProxiedToolOptions): Tool {
   const { title, description, inputSchema, outputSchema, annotations } = definition;
   const shown = title ?? annotations?.title?.slice(0, TITLE_MAX) ?? definition.name.slice(0, TITLE_MAX);
   const isReadOnly = annotations?.readOnlyHint === true;
@@ -62,6 +64,7 @@ export function proxiedTool({ name, server, definition, schemas, call }: Proxied
     description: description ?? shown,
     toolset: PROXIED_TOOLSET,
     origin: "proxied",
+    from: { server, tool },
     annotations: {
       readOnlyHint: isReadOnly,
       // A server that does not say that a tool destroys nothing has said nothing.

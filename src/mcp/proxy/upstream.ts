@@ -13,7 +13,7 @@ import type { HubServer, McpServerInfo } from "./hub-server.ts";
 import { Instances } from "./instances.ts";
 import { listTools } from "./list-tools.ts";
 import { OpenCall } from "./open-call.ts";
-import { type Definition, proxiedTool } from "./proxied-tool.ts";
+import { type Definition, proxiedTool, type ProxiedToolOptions } from "./proxied-tool.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
 
 const INSTANCES_MAX = 32;
@@ -214,7 +214,7 @@ export class Upstream implements AsyncDisposable {
     const schemas = await this.#parts.schemas();
     return found.flatMap((definition, index) => {
       try {
-        return [this.#toTool(definition, names[index] ?? definition.name, schemas)];
+        return [this.#toTool(definition, { name: names[index] ?? definition.name, shown: shown[index] ?? definition.name }, schemas)];
       } catch (cause) {
         if (!(cause instanceof BelljarError)) throw cause;
         this.#tell(definition.name, `has a tool ${JSON.stringify(definition.name.slice(0, 100))} that is left out: ${cause.message}`);
@@ -223,9 +223,9 @@ export class Upstream implements AsyncDisposable {
     });
   }
 
-  #toTool(definition: Definition, name: string, schemas: JsonSchemas): Tool {
-    const { name: tool } = definition;
-    return proxiedTool({ name, server: this.#server.name, definition, schemas, call: (context, args) => this.#call(context, tool, args) });
+  #toTool(definition: Definition, as: Pick<ProxiedToolOptions, "name" | "shown">, schemas: JsonSchemas): Tool {
+    const call: ProxiedToolOptions["call"] = (context, args) => this.#call(context, definition.name, args);
+    return proxiedTool({ ...as, server: this.#server.name, definition, schemas, call });
   }
 
   /** Once for each tool, and of the first ones alone: a server may have any number, and list them again and again. */
