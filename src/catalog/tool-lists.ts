@@ -2,6 +2,7 @@ import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { Caller } from "./caller.ts";
 import type { Tool, ToolDescription, ToolSearch } from "./tool.ts";
+import { tellUnlisted } from "./tell-unlisted.ts";
 import { describeInScope, findRefusal, reachableTools, scopeKey, shownTools } from "./tool-scope.ts";
 import type { ToolScope } from "./tool-scope.ts";
 import type { ToolShelves, View } from "./tool-shelves.ts";
@@ -71,6 +72,11 @@ export class ToolLists {
     return this.#view(principal).descriptions;
   }
 
+  /** Of other servers' tools, in one line. */
+  tellUnlisted(principal: Principal): string | undefined {
+    return this.#view(principal).unlisted;
+  }
+
   /** Throws `ARGUMENTS_INVALID` for a cursor that no list gave. */
   page(principal: Principal, cursor = "0"): ListPage {
     const { descriptions, pages } = this.#view(principal);
@@ -90,7 +96,11 @@ export class ToolLists {
     const known = views.get(key);
     if (known) return known;
     const shown = shownTools(tools, scope, isDefault);
-    const view: View = { descriptions: shown.map((tool) => describeInScope(tool, scope)), pages: new Map() };
+    const view: View = {
+      descriptions: shown.map((tool) => describeInScope(tool, scope)),
+      pages: new Map(),
+      unlisted: tellUnlisted(reachableTools(tools, scope), shown),
+    };
     if (views.size >= VIEWS_MAX) views.clear();
     views.set(key, view);
     return view;

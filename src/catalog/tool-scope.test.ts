@@ -63,6 +63,12 @@ describe("a list", () => {
     expect(open([...FEW, script, proxied], { readOnly: true }).names(), "a caller who has none of them").not.toContain("script");
   });
 
+  it("leaves what is for searches out of a list of toolsets too", () => {
+    const far = tool("far", "mcp", { more: { origin: "proxied" } });
+    const beyond = tool("beyond", "mcp", { more: { origin: "proxied", isUnlisted: true } });
+    expect(open([...FEW, far, beyond], { toolsets: ["git"] }).names()).toEqual(["git_commit", "far", ...DISCOVERY]);
+  });
+
   it("has for a caller that only reads what calls tools alone, as something that reads", () => {
     const script = tool("script", "code", { more: { callsTools: true } });
     const { catalog, names } = open([...FEW, script], { readOnly: true, toolsets: "all" });

@@ -50,11 +50,10 @@ export function shownTools(tools: Iterable<Tool>, scope: ToolScope, isDefault: (
   const ordinary = reachable.filter((tool) => tool.role !== "discovery");
   if (scope.toolsets === "all") return ordinary;
   const origins = new Set(ordinary.map(({ origin }) => origin));
-  const isWanted = (tool: Tool): boolean =>
-    (tool.origin !== undefined && !tool.isUnlisted) ||
-    scope.toolsets !== undefined ||
-    isDefault(tool) ||
-    (tool.shownBeside !== undefined && origins.has(tool.shownBeside));
+  const isWanted = (tool: Tool): boolean => {
+    if (tool.origin !== undefined) return !tool.isUnlisted;
+    return scope.toolsets !== undefined || isDefault(tool) || (tool.shownBeside !== undefined && origins.has(tool.shownBeside));
+  };
   const wanted = ordinary.filter(isWanted);
   const discovery = reachable.filter((tool) => tool.role === "discovery");
   if (wanted.length === ordinary.length && wanted.length <= SHOWN_MAX) return wanted;

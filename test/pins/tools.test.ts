@@ -113,6 +113,16 @@ it("keeps every built-in tool with its arguments and results", () => {
   `);
 });
 
+/** The way to what no list shows: agents learn it once, so nothing of it changes, whatever else does. */
+it("keeps the three tools that find, describe and call others for ever", () => {
+  const forever = shown.filter(({ name }) => /^(?:search_tools|describe_tool|call_tool)$/.test(name));
+  expect(forever.map(({ name, inputSchema: { properties, required } }) => [name, required, typesOf(properties)])).toEqual([
+    ["search_tools", ["query"], { query: "string", limit: "integer" }],
+    ["describe_tool", ["name"], { name: "string" }],
+    ["call_tool", ["name"], { name: "string", arguments: "object" }],
+  ]);
+});
+
 /** What clients check arguments and results against: a bound, a type or a required field that changes breaks callers. */
 it("keeps every built-in tool's schemas and hints", async () => {
   const pinned = Object.fromEntries(
@@ -125,3 +135,9 @@ it("keeps every built-in tool's schemas and hints", async () => {
 it("finds in the built list of tools all that the code says of them", () => {
   expect(readToolFacts()).toStrictEqual(tools.map(toFacts));
 });
+
+function typesOf(properties: unknown): unknown {
+  return Object.fromEntries(
+    Object.entries(properties as Record<string, { readonly type: string }>).map(([name, { type }]) => [name, type]),
+  );
+}

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool, ToolContext } from "../../catalog/tool.ts";
+import type { Listing } from "../../catalog/unlisted.ts";
 import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
@@ -79,6 +80,10 @@ export class Upstream implements AsyncDisposable {
 
   get tools(): readonly Tool[] {
     return this.#tools;
+  }
+
+  get listing(): Listing {
+    return this.#server.settings.list;
   }
 
   info(): McpServerInfo {
