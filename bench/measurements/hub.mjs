@@ -75,8 +75,8 @@ async function starts(home) {
   ]);
   const target = { kind: "stdio", name: "echo", ...PROGRAM, env: { PATH: process.env.PATH }, ownEnv: {}, cwd: undefined };
   const server = { name: "echo", target, settings: { isolation: "sandbox", network: "none", rename: {} } };
-  const parts = { sandboxes: { create: (_principal, options) => home.create(options) }, version: "1", schemas: NEVER };
-  const ears = { principal: { id: "local", name: "local" }, listChanged: () => undefined, said: () => undefined, signal: NEVER };
+  const parts = { sandboxes: { create: (_principal, options) => home.create(options) }, version: "1" };
+  const ears = { principal: { id: "local", name: "local" }, events: {}, said: () => undefined, signal: NEVER };
   const options = { version: "1", startTimeoutMs: START_MS, signal: NEVER, openProgram: (program) => new ProcessTransport(program) };
   const compared = await compare({
     reference: () =>

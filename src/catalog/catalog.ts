@@ -19,7 +19,7 @@ import type {
   ToolResult,
 } from "./tool.ts";
 import { askThrough } from "./question.ts";
-import { assertForCode, innerCall } from "./inner-call.ts";
+import { assertForCode, innerCall, isForCode } from "./inner-call.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { createKeptResults } from "./kept-results.ts";
 import type { Policy, Quota } from "./policy.ts";
@@ -45,6 +45,8 @@ export interface Catalog {
   listAll(principal: Principal): readonly ToolDescription[];
   /** What `list` answers, as the bytes of JSON arrays, each serialised once per change. Throws `ARGUMENTS_INVALID` for an unknown cursor. */
   listPage(principal: Principal, cursor?: string): ListPage;
+  /** How many tools of other servers the list does not show, and from where, for the client's instructions. Undefined if it shows all. */
+  tellUnlisted(principal: Principal): string | undefined;
   /** What was cut of results. */
   readonly results: KeptResults;
   readonly sandboxLog: Pick<SandboxLog, "lines">;
@@ -108,6 +110,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     list: (principal) => lists.shown(principal),
     listAll: (principal) => lists.reachable(principal),
     listPage: (principal, cursor) => lists.page(principal, cursor),
+    tellUnlisted: (principal) => lists.tellUnlisted(principal),
     onChange: (listener) => shelves.onChange(listener),
     call: (principal, name, args, call) => door.call(principal, name, args, call),
   };
@@ -216,6 +219,7 @@ class Door {
     return {
       search: (query, limit) => this.#lists.search(principal, query, limit),
       describe: (name) => this.#lists.describe(principal, name),
+      forCode: () => this.#lists.reachableTools(principal).filter(isForCode),
     };
   }
 

@@ -40,6 +40,17 @@ export interface Tool<Arguments = unknown> {
   readonly output?: ToolSchema;
   /** Of the value of a result that is text; for people and programs, no host is shown it. */
   readonly value?: ToolSchema;
+  /** Where a proxied tool comes from, and what callers call it there. */
+  readonly from?: { readonly server: string; readonly tool: string };
+  /** Of a built-in tool that no list shows by default: a list shows it to whoever has tools of that origin. */
+  readonly shownBeside?: NonNullable<Tool["origin"]>;
+  /** Set: no code of a user's calls it. It changes which tools, servers or secrets there are. */
+  readonly notForCode?: true;
+  /**
+   * Set: it runs a program that does nothing but call tools, each through the door. So callers that may only read have it, and no code calls
+   * it.
+   */
+  readonly callsTools?: true;
   run(context: ToolContext, args: Arguments): Promise<ToolResult>;
   /**
    * If set, the tool only does what the tool does that it calls. Its own annotations then count only for callers that may call every tool.
@@ -90,6 +101,11 @@ export interface InnerCallOptions {
    * because what such a code calls is declared by name.
    */
   readonly isForeign?: true;
+  /**
+   * The code is the caller's own, which the caller gave in this very call: what it calls keeps what it knows of the client's session. Absent: a
+   * foreign call has no session.
+   */
+  readonly keepsSession?: true;
 }
 
 /** A version of a user's code. */
@@ -136,7 +152,12 @@ export interface ToolFinder {
   search(query: string, limit: number): Promise<ToolSearch>;
   /** Throws as a call of it would: `TOOL_NOT_FOUND` or `FORBIDDEN`. */
   describe(name: string): ToolDescription;
+  /** The tools that code of the caller's may call, in the order of lists. */
+  forCode(): readonly CodeTool[];
 }
+
+/** A tool as code sees it: all but its `run`, as every call goes through the door. */
+export type CodeTool = Omit<Tool, "run">;
 
 /** One answer of a search. */
 export interface FoundTool {

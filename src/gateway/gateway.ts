@@ -58,7 +58,7 @@ export interface GatewayOptions {
   readonly tools: ToolDoor;
   readonly resources?: ResourceDoor;
   readonly prompts?: PromptDoor;
-  /** What the instructions for an MCP client say of its default sandbox. */
+  /** What the instructions for an MCP client say of its tools and its default sandbox. */
   readonly introduce?: (caller: Caller) => readonly string[];
   /** Keeps the default sandbox of a connected MCP client alive until it is disposed. */
   readonly connected?: (caller: Caller) => Disposable;

@@ -22,17 +22,23 @@ afterAll(async () => {
   await home[Symbol.asyncDispose]();
 });
 
-/** Connects, and waits until a server's tools are in the list, which the client hears of. */
+/** Connects, and waits until a tool is in the list, which the client hears of. Gives what it answers, and the instructions. */
 async function useTool(transport: ConstructorParameters<typeof StdioClientTransport> | URL): Promise<unknown> {
+  return (await use(transport, "mcp_one_count", {})).content;
+}
+
+// eslint-disable-next-line max-params -- what is called, and where
+async function use(transport: ConstructorParameters<typeof StdioClientTransport> | URL, tool: string, args: Record<string, unknown>) {
   let told = (): void => undefined;
   const changed = new Promise<void>((resolve) => (told = resolve));
   const onChanged = (): void => void listed().then((isThere) => isThere && told());
   const client = new Client({ name: "test", version: "1" }, { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } } });
-  const listed = async (): Promise<boolean> => (await client.listTools()).tools.some(({ name }) => name === "mcp_one_count");
+  const listed = async (): Promise<boolean> => (await client.listTools()).tools.some(({ name }) => name === tool);
   await client.connect(transport instanceof URL ? new StreamableHTTPClientTransport(transport) : new StdioClientTransport(...transport));
   try {
     if (!(await listed())) await changed;
-    return (await client.callTool({ name: "mcp_one_count", arguments: {} })).content;
+    const { content } = await client.callTool({ name: tool, arguments: args });
+    return { content, instructions: client.getInstructions() };
   } finally {
     await client.close();
   }
@@ -48,6 +54,17 @@ it("serves the tools of a configuration's servers over stdio", async () => {
 it("serves them over HTTP, to each client from an instance of its own", async () => {
   await using server = await openTestServer(home, 0, "--mcp-config", file);
   for (let turn = 0; turn < 2; turn += 1) expect(await useTool(new URL(`${server.url}/mcp`))).toEqual([{ type: "text", text: "1" }]);
+});
+
+it("serves tools that no list shows to searches and scripts, and tells new clients of them", async () => {
+  const searched = join(folder, "searched.json");
+  await writeFile(searched, JSON.stringify({ mcpServers: { one: hubServer({ list: "search" }) } }));
+  await using server = await openTestServer(home, 0, "--mcp-config", searched);
+  const script = { code: "return [await tools.one.count(), await tools.mcp_one_count()];" };
+  const { content } = await use(new URL(`${server.url}/mcp`), "execute_tools_script", script);
+  expect(content).toMatchObject([{ text: '["1","2"]' }, { text: expect.stringMatching(/^\[calls: 2/) }]);
+  const { instructions } = await use(new URL(`${server.url}/mcp`), "search_tools", { query: "count" });
+  expect(instructions).toMatch(/\n\d+ tools of MCP servers are in no list: .*search_tools.* They are of: one \d+\.\n/);
 });
 
 it("shows the servers, their last words and why one fails, and starts one again", async () => {

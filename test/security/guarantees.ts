@@ -164,6 +164,12 @@ export const GUARANTEES = {
     "The code of a tool calls tools that its `calls` name, as its caller and through the same door, and no others, whatever it writes on its channel. A tool that somebody with a token shares calls nothing of its callers'. Such a call asks no person, and no code calls a tool that publishes tools, or one that calls others. It ends with the call that made it.",
   "tool-packages-apart":
     "The packages of a tool are installed in a sandbox that reaches the index and nothing else, has no secret and none of the code that asks for them. Code of a package runs at the install only if the tool says so. What is installed is in tools of one owner alone, and in nobody's list of snapshots; only a call of such a tool begins with it. A version has the packages with the hashes that it was tested with.",
+  "scripts-call-as-their-caller":
+    "A script that calls tools calls those that its caller has and may call at that moment, each through the same door, whatever it writes on its channel. A caller that only reads gets tools that read. No script calls a tool that publishes tools, runs scripts or calls others.",
+  "scripts-hold-nothing":
+    "A script has a fresh sandbox without network, folders and secrets, and no token. What it may call is a channel of that one execution: when the script ends, its calls end, and nothing that it left running calls anything.",
+  "scripts-bounded":
+    "A script makes a limited number of calls, few at once, in limited time. Its arguments, what it prints and what it returns have a limited size. One that goes beyond gets an error, or is ended.",
   "servers-stay-inside":
     "A server of an MCP configuration runs in a sandbox of its own, without the host's files, network and environment. Only an entry in a file that a person has named gives it a folder, a network or a variable, or has it run on the host. Its messages are data: none of what it says runs outside.",
   "server-packages-apart":

@@ -45,7 +45,7 @@ export interface ServedTools extends AsyncDisposable {
    * Rejects if no call could use the sandbox, as with `WORKSPACE_CONFLICT`.
    */
   readonly takeUp: (caller: Caller) => Promise<readonly string[]>;
-  /** What a new default sandbox of the caller has of the host and the network, a line each. */
+  /** Which servers' tools the caller's list does not show, and what a new default sandbox of the caller has of the host and the network, a line each. */
   readonly introduce: (caller: Caller) => readonly string[];
   /** Keeps the default sandbox of a connected client alive until it is disposed. */
   readonly connected: (caller: Caller) => Disposable;
@@ -146,7 +146,8 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       const isKnown = network === "none" || principal.grants?.network === undefined;
       // The sandbox may live already, and have been made by another spelling of the folder: the first result names that.
       const shown = wanted.workspace && { ...wanted.workspace, place: placeOfWorkspace(principal, wanted.workspace) };
-      return tellSurroundings(shown, isKnown ? network : undefined);
+      const unlisted = catalog.tellUnlisted(principal);
+      return [...(unlisted === undefined ? [] : [unlisted]), ...tellSurroundings(shown, isKnown ? network : undefined)];
     },
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     prompts: composePrompts([createBelljarPrompts(), ...(others ? [others.prompts] : [])]),

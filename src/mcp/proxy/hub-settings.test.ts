@@ -5,7 +5,15 @@ const place = { file: "mcp.json", name: "one" };
 
 it("gives a server that says nothing a sandbox without network and folders", () => {
   const settings = readHubSettings({ command: "node", autoApprove: ["x"], alwaysAllow: 5, disabledTools: {} }, place);
-  expect(settings).toEqual({ isolation: "sandbox", network: "none", rename: {}, mount: undefined, select: undefined, template: undefined });
+  expect(settings).toEqual({
+    isolation: "sandbox",
+    network: "none",
+    list: "auto",
+    rename: {},
+    mount: undefined,
+    select: undefined,
+    template: undefined,
+  });
 });
 
 it("reads what an entry says to the hub", () => {
@@ -15,6 +23,7 @@ it("reads what an entry says to the hub", () => {
     mounts: [{ host: "/data", mode: "rw" }],
     select: ["a"],
     rename: { a: "b" },
+    list: "search",
   };
   expect(readHubSettings({ ...given, isolation: "none", template: "node" }, place)).toEqual({
     isolation: "none",
@@ -23,6 +32,7 @@ it("reads what an entry says to the hub", () => {
     mount: { host: "/data", mode: "rw" },
     select: new Set(["a"]),
     rename: { a: "b" },
+    list: "search",
     template: "node",
   });
 });
@@ -36,6 +46,7 @@ it.each([
   [{ mounts: [{ host: "/a", mode: "r" }] }, /mounts\.0\.mode/],
   [{ limits: { memory: 1 } }, /limits/],
   [{ select: "a" }, /select/],
+  [{ list: "some" }, /list/],
   [{ rename: { a: "" } }, /rename\.a/],
 ])("refuses %j, with the file, the server and the field", (entry, message) => {
   expect(() => readHubSettings(entry, place)).toThrow(

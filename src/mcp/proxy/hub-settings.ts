@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { Listing } from "../../catalog/unlisted.ts";
 import type { BelljarError } from "../../errors.ts";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import type { CreateOptions } from "../../sandbox/sandbox.ts";
@@ -17,6 +18,8 @@ export interface HubSettings {
   readonly mount?: { readonly host: string; readonly mode: "copy" | "ro" | "rw" } | undefined;
   /** The upstream's names of the tools that callers get. Absent: all. */
   readonly select?: ReadonlySet<string> | undefined;
+  /** Whether lists show its tools. */
+  readonly list: Listing;
   /** What callers see in the place of an upstream's name. */
   readonly rename: Readonly<Record<string, string>>;
 }
@@ -43,6 +46,7 @@ const settingsSchema = z.looseObject({
   template: createOptionsSchema.shape.template,
   mounts: z.array(mount).max(1, "a sandbox has one folder of the host").default([]),
   select: z.array(toolName).max(NAMES_MAX).optional(),
+  list: z.enum(["all", "search", "auto"]).default("auto"),
   rename: z
     .record(toolName, toolName)
     .refine((names) => Object.keys(names).length <= NAMES_MAX, `at most ${NAMES_MAX} names`)
@@ -53,7 +57,7 @@ const settingsSchema = z.looseObject({
 export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
-  const { isolation, network, limits, template, mounts, select, rename } = data;
+  const { isolation, network, limits, template, mounts, select, rename, list } = data;
   const [only] = mounts;
   return {
     isolation,
@@ -62,6 +66,7 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
     template,
     mount: only && { host: only.host, mode: only.mode },
     select: select && new Set(select),
+    list,
     rename,
   };
 }

@@ -2,7 +2,7 @@ import type { Caller, ChangeListener } from "../../catalog/caller.ts";
 import type { ToolSource } from "../../catalog/tool-source.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
-import { listFirst } from "../../catalog/unlisted.ts";
+import { LIST_TOKENS, type Listing, listWithin } from "../../catalog/unlisted.ts";
 import { LOCAL, type Principal } from "../../sandbox/sandbox.ts";
 import { serverLabels } from "./hub-names.ts";
 import type { HubFile, HubServer, McpServerInfo } from "./hub-server.ts";
@@ -18,7 +18,7 @@ import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import { Upstream, type UpstreamParts } from "./upstream.ts";
 
 export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged" | "links"> {
-  /** How many tools a list shows; the others are found by a search. */
+  /** How many tools a list shows, of servers whose entries say nothing of it; the others are found by a search. */
   readonly listMax: number;
 }
 
@@ -57,7 +57,9 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
   }
 
   list({ principal }: Pick<Caller, "principal">): readonly Tool[] {
-    return principal.id === LOCAL.id ? listFirst(this.#tools.values(), this.#listMax) : [];
+    if (principal.id !== LOCAL.id) return [];
+    const listingOf = ({ from }: Tool): Listing => this.#upstreams.get(from?.server ?? "")?.listing ?? "auto";
+    return listWithin([...this.#tools.values()], listingOf, { tools: this.#listMax, tokens: LIST_TOKENS });
   }
 
   find({ principal }: Caller, name: string): Tool | undefined {

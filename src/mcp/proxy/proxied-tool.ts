@@ -57,6 +57,8 @@ export interface ProxiedToolOptions {
   /** What callers call it. */
   readonly name: string;
   readonly server: string;
+  /** What callers call it on its server. */
+  readonly shown: string;
   readonly definition: Definition;
   /** What the definition has beside. */
   readonly beside: JsonObject | undefined;
@@ -69,7 +71,7 @@ export interface ProxiedToolOptions {
 
 /** A tool of another server, for the catalog. Throws `ARGUMENTS_INVALID` for a schema that cannot be used. */
 export function proxiedTool(options: ProxiedToolOptions): Tool {
-  const { name, server, definition, schemas, beside, relink } = options;
+  const { name, server, shown: tool, definition, schemas, beside, relink } = options;
   const { title, description, inputSchema, outputSchema, annotations } = definition;
   const shown = title ?? annotations?.title?.slice(0, TITLE_MAX) ?? definition.name.slice(0, TITLE_MAX);
   const isReadOnly = annotations?.readOnlyHint === true;
@@ -79,6 +81,7 @@ export function proxiedTool(options: ProxiedToolOptions): Tool {
     description: description ?? shown,
     toolset: PROXIED_TOOLSET,
     origin: "proxied",
+    from: { server, tool },
     // Which URIs are those of several servers changes with their lists.
     ...(beside && {
       get beside() {

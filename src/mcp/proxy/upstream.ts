@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool } from "../../catalog/tool.ts";
+import type { Listing } from "../../catalog/unlisted.ts";
 import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { isRecord } from "../client/config/is-record.ts";
@@ -10,7 +11,7 @@ import { LastLines } from "../client/transport/last-lines.ts";
 import { hubNames } from "./hub-names.ts";
 import type { HubServer, McpServerInfo } from "./hub-server.ts";
 import { Instances } from "./instances.ts";
-import { besideOf, type Definition, definitionSchema, proxiedTool } from "./proxied-tool.ts";
+import { besideOf, type Definition, definitionSchema, proxiedTool, type ProxiedToolOptions } from "./proxied-tool.ts";
 import { updateServer } from "./prepare/open-server-sandbox.ts";
 import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
@@ -107,6 +108,10 @@ export class Upstream implements AsyncDisposable {
     return this.#listed.capabilities["resources"] === undefined ? undefined : this.#links;
   }
 
+  get listing(): Listing {
+    return this.#server.settings.list;
+  }
+
   info(): McpServerInfo {
     const { name, target, settings } = this.#server;
     const isolation = target.kind === "stdio" ? settings.isolation : "none";
@@ -195,7 +200,7 @@ export class Upstream implements AsyncDisposable {
     const schemas = await this.#parts.schemas();
     return found.flatMap((definition, index) => {
       try {
-        return [this.#toTool(definition, names[index] ?? definition.name, schemas)];
+        return [this.#toTool(definition, { name: names[index] ?? definition.name, shown: shown[index] ?? definition.name }, schemas)];
       } catch (cause) {
         if (!(cause instanceof BelljarError)) throw cause;
         this.#leaveOut(definition.name, cause.message);
@@ -214,10 +219,14 @@ export class Upstream implements AsyncDisposable {
     return needsTask ? [] : [{ ...data, beside: besideOf(item) }];
   }
 
-  #toTool({ beside, ...definition }: Definition & { readonly beside: JsonObject | undefined }, name: string, schemas: JsonSchemas): Tool {
+  #toTool(
+    { beside, ...definition }: Definition & { readonly beside: JsonObject | undefined },
+    as: Pick<ProxiedToolOptions, "name" | "shown">,
+    schemas: JsonSchemas,
+  ): Tool {
     const { name: tool } = definition;
     return proxiedTool({
-      name,
+      ...as,
       server: this.name,
       definition,
       beside,
