@@ -66,28 +66,20 @@ async function lists(home, bare) {
   return { what: `tools/list of ${SERVERS} servers with ${SERVERS * TOOLS_EACH} tools over HTTP`, most: 3, measured: summarise(samples) };
 }
 
-/** Until it has answered its first list, by the same client. */
+/** The least server that the official SDK makes, until it has answered its first list, by the same client. */
 async function starts(home) {
-  const [{ openInstance }, { openSession }, { ProcessTransport }] = await Promise.all([
-    import("../../dist/lib/mcp/proxy/server-instance.js"),
-    import("../../dist/lib/mcp/client/server-session.js"),
-    import("../../dist/lib/mcp/client/transport/process-transport.js"),
-  ]);
-  const target = { kind: "stdio", name: "echo", ...PROGRAM, env: { PATH: process.env.PATH }, ownEnv: {}, cwd: undefined };
-  const server = { name: "echo", target, settings: { isolation: "sandbox", network: "none", rename: {} } };
+  const { openInstance } = await import("../../dist/lib/mcp/proxy/server-instance.js");
+  const server = (folder, settings) => {
+    const args = [`${folder}/bench/fixtures/bare-server.mjs`];
+    const target = { kind: "stdio", name: "bare", command: "node", args, env: { PATH: process.env.PATH }, ownEnv: {}, cwd: undefined };
+    return { name: "bare", target, settings: { network: "none", rename: {}, ...settings } };
+  };
+  const inside = server("/workspace", { isolation: "sandbox", mount: { host: ROOT, mode: "ro" } });
+  const outside = server(ROOT, { isolation: "none" });
   const parts = { sandboxes: { create: (_principal, options) => home.create(options) }, version: "1" };
   const ears = { principal: { id: "local", name: "local" }, events: {}, said: () => undefined, signal: NEVER };
-  const options = { version: "1", startTimeoutMs: START_MS, signal: NEVER, openProgram: (program) => new ProcessTransport(program) };
-  const compared = await compare({
-    reference: () =>
-      untilListed(async () => {
-        const session = await openSession(target, options);
-        return { session, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
-      }),
-    measured: () => untilListed(() => openInstance(parts, server, ears)),
-    blocks: 5,
-    each: 5,
-  });
+  const start = (one) => () => untilListed(() => openInstance(parts, one, ears));
+  const compared = await compare({ reference: start(outside), measured: start(inside), blocks: 5, each: 5 });
   return {
     what: "start of a stdio server in a sandbox, until it has listed its tools",
     goal: 1.15,
