@@ -12,6 +12,7 @@ import type { ParamHeader } from "./param-headers.ts";
 import { readParamHeaders, toParamHeaders } from "./param-headers.ts";
 import { toServerError } from "./to-server-error.ts";
 import { ProgramTransport } from "./transport/program-transport.ts";
+import { RawHttp } from "./transport/raw-http.ts";
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
@@ -58,7 +59,7 @@ const ANYTHING = z.looseObject({});
 
 /** Starts a program or reaches a URL, in the era that the server speaks. Rejects with an error that has the program's last lines. */
 export async function openSession(target: ServerTarget, options: ConnectOptions): Promise<ServerSession> {
-  return toSession(target, await connectServer(target, options));
+  return toSession(target, await connectServer(target, options), options);
 }
 
 /** Keeps the headers of each tool in a page of a list. */
@@ -80,7 +81,20 @@ function isLostSession(transport: Connected["transport"], cause: unknown): boole
   return hasSession && cause instanceof SdkHttpError && cause.status === 404;
 }
 
-function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, closed, failure }: Connected): ServerSession {
+/** Undefined where a request is more than a request and its answer. */
+function openRaw(target: ServerTarget, { client, transport }: Connected, { version, handlers }: ConnectOptions): RawHttp | undefined {
+  const isRaw = client.getProtocolEra() === "modern" && transport instanceof StreamableHTTPClientTransport && !handlers?.message;
+  const revision = client.getNegotiatedProtocolVersion();
+  if (!isRaw || target.kind === "stdio" || revision === undefined) return undefined;
+  const { name, url, headers } = target;
+  return new RawHttp({ name, url, headers, version: revision, clientInfo: { name: "belljar", version }, logged: handlers?.logged });
+}
+
+function toSession(target: ServerTarget, connected: Connected, options: ConnectOptions): ServerSession {
+  const { name, callTimeoutMs } = target;
+  const { client, transport, closed, failure } = connected;
+  const raw = openRaw(target, connected, options);
+  let isElsewhere = false;
   const lost = new AbortController();
   const over = AbortSignal.any([closed, lost.signal]);
   const era = client.getProtocolEra() === "modern" ? "modern" : "legacy";
@@ -105,6 +119,11 @@ function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, c
           ...(onProgress && { onprogress: onProgress }),
           ...(takesQuestions && { allowInputRequired: true as const }),
         };
+        if (raw && takesQuestions && !isElsewhere) {
+          const found = await raw.request({ method, params, headers, signal, timeoutMs, onProgress });
+          if (found) return found;
+          isElsewhere = true;
+        }
         const answer = await client.request({ method, params }, ANYTHING, sent);
         // Of tools that a newer list lacks nothing is kept.
         if (mirrors && method === "tools/list" && params["cursor"] === undefined) known.clear();
@@ -130,6 +149,7 @@ function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, c
       return { ended: aborted(over), [Symbol.asyncDispose]: stop };
     },
     async [Symbol.asyncDispose]() {
+      raw?.[Symbol.dispose]();
       if (transport instanceof StreamableHTTPClientTransport)
         await settleWithin(
           transport.terminateSession().catch(() => undefined),
