@@ -54,7 +54,7 @@ export interface HubLab extends AsyncDisposable {
   call(tool: string, args?: object, options?: HubCallOptions): Promise<ToolResult>;
   /** By the server's name. */
   states(): Readonly<Record<string, string>>;
-  /** Resolves once the hub is so. */
+  /** Resolves once the hub, or what was audited, is so. */
   until(isSo: () => boolean): Promise<void>;
   liveSandboxes(): number;
   /** Ends the servers, and not the home. */
@@ -71,7 +71,12 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const report = (problem: string): void => void problems.push(problem);
   const hub = new Hub(file, { sandboxes, version: "1", schemas: openJsonSchemas, idleMs, prefix, listMax, concurrency, queue, report });
   const audited: AuditedCall[] = [];
-  const audit = { assertWritable: () => undefined, record: (call: AuditedCall) => void audited.push(call), written: async () => undefined };
+  const noted = new Set<() => void>();
+  const audit = {
+    assertWritable: () => undefined,
+    record: (call: AuditedCall) => (audited.push(call), noted.forEach((look) => look())),
+    written: async () => undefined,
+  };
   const quota = createCallQuota();
   const catalog = createCatalog({
     sources: [hub],
@@ -99,7 +104,7 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
         ...more,
       }),
     states: () => Object.fromEntries(hub.servers(LOCAL).map(({ name, state }) => [name, state])),
-    until: (isSo) => changed(hub, isSo),
+    until: (isSo) => changed({ hub, noted }, isSo),
     liveSandboxes: () => sandboxes.liveCount(),
     close,
     async [Symbol.asyncDispose]() {
@@ -129,14 +134,15 @@ async function asksNobody(): Promise<never> {
   throw new Error("This client asks nobody");
 }
 
-function changed(hub: Hub, isSo: () => boolean): Promise<void> {
+function changed({ hub, noted }: { readonly hub: Hub; readonly noted: Set<() => void> }, isSo: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
       if (!isSo()) return;
       for (const stop of stops) stop();
       resolve();
     };
-    const stops = [hub.onState(look), hub.onChange(look)];
+    noted.add(look);
+    const stops = [hub.onState(look), hub.onChange(look), hub.onList("resources", look), () => noted.delete(look)];
     look();
   });
 }
