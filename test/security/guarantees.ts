@@ -225,6 +225,10 @@ export const GUARANTEES = {
   "bad-requests-harmless": "A malformed or oversized request gets an error. The guest goes on.",
   "contents-never-stall":
     "No content of a file, a program, an argument, a request or an upstream blocks the server for 200 ms, takes 200 MB of its memory or ends it.",
+  "hub-keeps-credentials":
+    "No header of a caller reaches another server through the hub. A call whose headers name another method or tool than its body is refused.",
+  "hub-tells-its-caller":
+    "What a server behind the hub asks or logs reaches the client of the call alone that it belongs to, and nobody where that cannot be told.",
   "lying-guest-harmless": "If a guest answers with nonsense, that call fails. The host goes on.",
   "silence-bounded":
     "A guest or a keeper may be silent, stop in the middle of an answer, or say without end that it goes on. Each caller still waits for a limited time, because the host has its own deadlines. A client's wait for a silent server is limited too.",

@@ -60,7 +60,7 @@ export interface HubLab extends AsyncDisposable {
   call(tool: string, args?: object, options?: HubCallOptions): Promise<ToolResult>;
   /** By the server's name. */
   states(): Readonly<Record<string, string>>;
-  /** Resolves once the hub is so. */
+  /** Resolves once the hub, or what was audited, is so. */
   until(isSo: () => boolean): Promise<void>;
   liveSandboxes(): number;
   readonly sandboxes: LocalSandboxes;
@@ -88,7 +88,12 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const bounds = { idleMs, prefix, listMax, concurrency, queue };
   const hub = new Hub(file, { sandboxes, programs, version: "1", schemas: openJsonSchemas, ...bounds, report });
   const audited: AuditedCall[] = [];
-  const audit = { assertWritable: () => undefined, record: (call: AuditedCall) => void audited.push(call), written: async () => undefined };
+  const noted = new Set<() => void>();
+  const audit = {
+    assertWritable: () => undefined,
+    record: (call: AuditedCall) => (audited.push(call), noted.forEach((look) => look())),
+    written: async () => undefined,
+  };
   const quota = createCallQuota();
   const catalog = createCatalog({
     sources: [hub],
@@ -116,7 +121,7 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
         ...more,
       }),
     states: () => Object.fromEntries(hub.servers(LOCAL).map(({ name, state }) => [name, state])),
-    until: (isSo) => changed(hub, isSo),
+    until: (isSo) => changed({ hub, noted }, isSo),
     liveSandboxes: () => sandboxes.liveCount(),
     sandboxes,
     path: home.path,
@@ -151,14 +156,15 @@ async function asksNobody(): Promise<never> {
   throw new Error("This client asks nobody");
 }
 
-function changed(hub: Hub, isSo: () => boolean): Promise<void> {
+function changed({ hub, noted }: { readonly hub: Hub; readonly noted: Set<() => void> }, isSo: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
       if (!isSo()) return;
       for (const stop of stops) stop();
       resolve();
     };
-    const stops = [hub.onState(look), hub.onChange(look)];
+    noted.add(look);
+    const stops = [hub.onState(look), hub.onChange(look), hub.onList("resources", look), () => noted.delete(look)];
     look();
   });
 }

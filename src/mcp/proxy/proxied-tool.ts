@@ -1,10 +1,10 @@
 import * as z from "zod";
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
+import { refusalOf } from "../../catalog/refusal.ts";
 import { errorResult } from "../../catalog/result.ts";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { JsonObject } from "../client/json-object.ts";
-import { refusalOf } from "./relay/refusal.ts";
 import { type Relink, relinkMeta } from "./relay/relink.ts";
 import { toResult } from "./relay/to-result.ts";
 

@@ -1,5 +1,5 @@
-import { BelljarError } from "../../../errors.ts";
-import type { Refusal } from "../../../catalog/tool.ts";
+import { BelljarError } from "../errors.ts";
+import type { Refusal } from "./tool.ts";
 
 /** Codes that say something of the hub's own requests to the server: wrong headers, and a revision that the server does not speak. */
 const OF_THE_HOP = new Set([-32_020, -32_022]);
