@@ -4,6 +4,7 @@ import type { Hub } from "../../mcp/proxy/hub.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
 import { printLine } from "../print.ts";
+import { openHomeSecretStore } from "./open-home-secret-store.ts";
 import type { LocalStack } from "./open-stack.ts";
 
 /** Opens the servers of the file that `--mcp-config` names. Undefined: it names none. */
@@ -11,5 +12,7 @@ export function hubOf(call: CommandCall, { env, stderr }: CommandContext, { conf
   const file = textOption(call, "mcp-config");
   if (file === undefined) return undefined;
   const report = (problem: string): void => printLine(stderr, `belljar: ${printableText(problem)}`);
-  return openOnce(async () => (await import("./open-hub.ts")).openHub({ file, config, sandboxes, env, report }));
+  return openOnce(async () =>
+    (await import("./open-hub.ts")).openHub({ file, config, sandboxes, secrets: openHomeSecretStore(config), env, report }),
+  );
 }

@@ -7,7 +7,7 @@ import type { HubFile, HubServer, UnusableServer } from "./hub-server.ts";
 import { assertHasEffect, readHubSettings } from "./hub-settings.ts";
 import { loadTarget } from "../client/load-target.ts";
 import { assertShown, type LookOnHost } from "./assert-shown.ts";
-import { assertLaunches } from "./prepare/open-server-sandbox.ts";
+import { assertStartable } from "./prepare/open-server-sandbox.ts";
 
 export interface HubScope extends ConfigScope {
   readonly lookOnHost: LookOnHost;
@@ -49,6 +49,6 @@ async function toHubServer(
   assertHasEffect(config, settings, entry, { file, name });
   const server = { name, target: await loadTarget(config, file, scope), settings };
   assertShown(server, scope.lookOnHost);
-  assertLaunches(server);
+  assertStartable(server);
   return server;
 }

@@ -14,6 +14,8 @@ export interface HubSettings {
   readonly limits?: CreateOptions["limits"];
   readonly template?: string | undefined;
   /** The folder of the host that it sees. */
+  /** By the name of a secret of the owner's. */
+  readonly secrets?: Readonly<Record<string, ServerSecret>>;
   readonly mount?: { readonly host: string; readonly mode: "copy" | "ro" | "rw" } | undefined;
   /** The upstream's names of the tools that callers get. Absent: all. */
   readonly select?: ReadonlySet<string> | undefined;
@@ -21,19 +23,38 @@ export interface HubSettings {
   readonly rename: Readonly<Record<string, string>>;
 }
 
+export interface ServerSecret {
+  /** The variable that has it. */
+  readonly env: string;
+  /** To these hosts alone the value goes, in the place of a placeholder. Absent: the server gets the value itself. */
+  readonly hosts?: readonly string[] | undefined;
+}
+
 /** Where the one folder is inside. */
 export const MOUNT_PATH = "/workspace";
 
 /** Fields that say something of a server's sandbox alone. */
-const OF_A_SANDBOX = ["network", "limits", "template", "mounts"];
+const OF_A_SANDBOX = ["network", "limits", "template", "mounts", "secrets"];
 const NETWORK = 'must be "none", "all" or {"allow": ["HOST", ...]}';
 const NAMES_MAX = 10_000;
+const SECRETS_MAX = 64;
 const toolName = z.string().min(1).max(1_000);
 const mount = z.strictObject({
   host: z.string().min(1).max(4_096).startsWith("/", "must be an absolute path of this machine"),
   path: z.literal(MOUNT_PATH, { error: `must be ${MOUNT_PATH}, where a sandbox has its one folder of the host` }).default(MOUNT_PATH),
   mode: z.enum(["copy", "ro", "rw"]).default("ro"),
 });
+
+const secret = z
+  .strictObject({
+    env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "must be the name of a variable"),
+    hosts: z.array(z.string().min(1).max(300)).min(1).max(64).optional(),
+    deliver: z.enum(["placeholder", "raw"]).default("placeholder"),
+  })
+  .refine(
+    ({ hosts, deliver }) => (hosts === undefined) === (deliver === "raw"),
+    'names the hosts that it is for, or has deliver: "raw", and the server gets the value itself',
+  );
 
 /** Other keys are the hosts', and read elsewhere. */
 const settingsSchema = z.looseObject({
@@ -42,6 +63,11 @@ const settingsSchema = z.looseObject({
   limits: createOptionsSchema.shape.limits,
   template: createOptionsSchema.shape.template,
   mounts: z.array(mount).max(1, "a sandbox has one folder of the host").default([]),
+  secrets: z
+    .record(z.string().min(1).max(64), secret)
+    .refine((uses) => Object.keys(uses).length <= SECRETS_MAX, `at most ${SECRETS_MAX} secrets`)
+    .refine((uses) => new Set(Object.values(uses).map(({ env }) => env)).size === Object.keys(uses).length, "two are in one variable")
+    .default({}),
   select: z.array(toolName).max(NAMES_MAX).optional(),
   rename: z
     .record(toolName, toolName)
@@ -53,17 +79,22 @@ const settingsSchema = z.looseObject({
 export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
-  const { isolation, network, limits, template, mounts, select, rename } = data;
+  const { isolation, network, limits, template, mounts, secrets, select, rename } = data;
   const [only] = mounts;
   return {
     isolation,
     network,
     ...(limits && { limits }),
     template,
+    ...(Object.keys(secrets).length > 0 && { secrets: usesOf(secrets) }),
     mount: only && { host: only.host, mode: only.mode },
     select: select && new Set(select),
     rename,
   };
+}
+
+function usesOf(secrets: Readonly<Record<string, z.output<typeof secret>>>): HubSettings["secrets"] {
+  return Object.fromEntries(Object.entries(secrets).map(([name, { env, hosts }]) => [name, { env, hosts }]));
 }
 
 /** Throws `CONFIG_INVALID` for a field that looks as if it confined a server which runs in no sandbox. */

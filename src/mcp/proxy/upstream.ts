@@ -29,6 +29,7 @@ const NO_LIMIT_MS = 24 * 3_600_000;
 const TOLD_MAX = 10;
 /** What is kept of what a server writes to stderr. */
 const LOG = { bytes: 64 * 1_024, lines: 1_000 };
+const MISSED_MAX = 20;
 /** The key of the instance that lists the tools. */
 const LISTS = "lists";
 
@@ -59,6 +60,8 @@ export class Upstream implements AsyncDisposable {
   readonly #said = new LastLines(LOG);
   /** Problems of its tools that were told. */
   readonly #told = new Set<string>();
+  /** Rules that would have allowed what its network refused. */
+  readonly #missed = new Set<string>();
   #state: State = { state: "starting" };
   #tools: readonly Tool[] = [];
   #digest = "";
@@ -95,6 +98,7 @@ export class Upstream implements AsyncDisposable {
       ...(isolation === "sandbox" && { network: settings.network }),
       tools: this.#tools.map((tool) => tool.name),
       instances: this.#instances.size,
+      ...(this.#missed.size > 0 && { refused: [...this.#missed] }),
       ...(error && { error: { code: error.code, message: error.message } }),
     };
   }
@@ -137,8 +141,13 @@ export class Upstream implements AsyncDisposable {
       this.#want();
     };
     const said = (chunk: Buffer): void => this.#said.add(chunk);
-    instance = await openInstance(this.#parts, this.#server, { principal: LOCAL, signal, listChanged, said });
+    const missed = (rules: readonly string[]): void => this.#miss(rules);
+    instance = await openInstance(this.#parts, this.#server, { principal: LOCAL, signal, listChanged, said, missed });
     return instance;
+  }
+
+  #miss(rules: readonly string[]): void {
+    for (const rule of rules) if (this.#missed.size < MISSED_MAX) this.#missed.add(rule);
   }
 
   #want(): void {

@@ -4,6 +4,7 @@ import type { StdioTarget } from "../../client/config/resolve-server.ts";
 import type { HubServer } from "../hub-server.ts";
 import { type PackageLaunch, readPackageLaunch } from "./package-launch.ts";
 import type { InstalledProgram, PackagePrograms, UpdatedProgram } from "./package-programs.ts";
+import { assertSecretsFree, placeholdersOf } from "./server-secrets.ts";
 import { type ServerCommand, startCommand } from "./start-command.ts";
 
 /** It ends with this process, or when nobody uses it. */
@@ -20,8 +21,9 @@ export function launchOf({ target, settings }: HubServer): PackageLaunch | undef
   return readPackageLaunch(target);
 }
 
-/** Throws `CONFIG_INVALID` for a command that installs a package in a way that is not understood. */
-export function assertLaunches(server: HubServer): void {
+/** Throws `CONFIG_INVALID` for a command that is not understood, and for a variable with two values. */
+export function assertStartable(server: HubServer): void {
+  assertSecretsFree(server);
   launchOf(server);
 }
 
@@ -35,7 +37,8 @@ export async function openServerSandbox(
   const launch = programs && launchOf(server);
   const installed =
     launch && (await programs.prepare(principal, launch, signal).catch((cause: unknown) => failed(name, "did not start", cause)));
-  const sandbox = await sandboxes.create(principal, sandboxOptions(settings, installed), signal);
+  const creating = sandboxes.create(principal, sandboxOptions(settings, installed), signal);
+  const sandbox = await creating.catch((cause: unknown) => failed(name, "did not start", cause));
   if (!launch || !installed) return { sandbox, command: { argv: [target.command, ...target.args], env: target.ownEnv, cwd: target.cwd } };
   return { sandbox, command: { ...(await startCommand(sandbox, installed, launch, target.ownEnv)), cwd: target.cwd } };
 }
@@ -52,15 +55,14 @@ export async function updateServer(
   throw new BelljarError("NOT_SUPPORTED", `The server "${server.name}" is no package: ${advice}`);
 }
 
-function sandboxOptions(
-  { network, limits, template, mount }: HubServer["settings"],
-  installed: InstalledProgram | undefined,
-): CreateOptions {
+function sandboxOptions(settings: HubServer["settings"], installed: InstalledProgram | undefined): CreateOptions {
+  const { network, limits, template, mount } = settings;
   return {
     network,
     ...(limits && { limits }),
     ...(template !== undefined && { template }),
     ...(installed && { hiddenSnapshot: installed.snapshot }),
+    ...placeholdersOf(settings),
     ...(mount && { workspace: { path: mount.host, mode: mount.mode } }),
     bestEffort: limits === undefined,
     isHidden: true,
