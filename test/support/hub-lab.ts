@@ -4,6 +4,7 @@ import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallClient } from "../../src/catalog/question.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
+import { serverImages } from "../../src/cli/compose/server-images.ts";
 import { serverSecrets } from "../../src/cli/compose/server-secrets.ts";
 import { lookOnHost } from "../../src/cli/compose/look-on-host.ts";
 import { Hub } from "../../src/mcp/proxy/hub.ts";
@@ -14,6 +15,7 @@ import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.t
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
 import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import type { SecretStore } from "../../src/secrets/secret-store.ts";
+import type { Templates } from "../../src/template/templates.ts";
 import { byName } from "./by-name.ts";
 import { makeHome } from "./namespace-home.ts";
 import type { PackageLab } from "./package-lab.ts";
@@ -38,6 +40,8 @@ export interface HubLabOptions {
   readonly packages?: Pick<PackageLab, "settings" | "egress" | "refusals">;
   /** Whose sandboxes and secrets they are, in the place of a home's of its own. It belongs to the caller. */
   readonly on?: Pick<SecretLab, "sandboxes" | "store" | "home">;
+  /** What sandboxes of servers with `docker run` begin with. */
+  readonly templates?: Pick<Templates, "list">;
 }
 
 export interface HubCallOptions extends Partial<CallOptions> {
@@ -77,7 +81,19 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const report = (problem: string): void => void problems.push(problem);
   const programs = new PackagePrograms({ sandboxes, folder: join(home, "server-packages"), report, ...packages?.settings });
   const secrets = serverSecrets(store);
-  const hub = new Hub(file, { sandboxes, programs, secrets, version: "1", schemas: openJsonSchemas, idleMs, prefix, listMax, report });
+  const images = serverImages(async () => options.templates ?? { list: async () => [] });
+  const hub = new Hub(file, {
+    sandboxes,
+    programs,
+    secrets,
+    images,
+    version: "1",
+    schemas: openJsonSchemas,
+    idleMs,
+    prefix,
+    listMax,
+    report,
+  });
   const catalog = createCatalog({
     sources: [hub],
     sandboxes,

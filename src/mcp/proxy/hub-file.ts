@@ -7,6 +7,7 @@ import type { HubFile, HubServer, UnusableServer } from "./hub-server.ts";
 import { assertHasEffect, readHubSettings } from "./hub-settings.ts";
 import { loadTarget } from "../client/load-target.ts";
 import { assertShown, type LookOnHost } from "./assert-shown.ts";
+import { withImage } from "./prepare/docker-launch.ts";
 import { assertStartable } from "./prepare/open-server-sandbox.ts";
 
 export interface HubScope extends ConfigScope {
@@ -47,7 +48,7 @@ async function toHubServer(
   if (config.isDisabled) return undefined;
   const settings = readHubSettings(entry, { file, name });
   assertHasEffect(config, settings, entry, { file, name });
-  const server = { name, target: await loadTarget(config, file, scope), settings };
+  const server = withImage({ name, target: await loadTarget(config, file, scope), settings });
   assertShown(server, scope.lookOnHost);
   assertStartable(server);
   return server;

@@ -14,6 +14,8 @@ export interface HubSettings {
   readonly limits?: CreateOptions["limits"];
   readonly template?: string | undefined;
   /** The folder of the host that it sees. */
+  /** Of an entry with `docker run`: its sandbox begins with the template of this image. */
+  readonly image?: ImageLaunch | undefined;
   /** By the name of a secret of the owner's. */
   readonly secrets?: Readonly<Record<string, ServerSecret>>;
   readonly mount?: { readonly host: string; readonly mode: "copy" | "ro" | "rw" } | undefined;
@@ -28,6 +30,13 @@ export interface ServerSecret {
   readonly env: string;
   /** To these hosts alone the value goes, in the place of a placeholder. Absent: the server gets the value itself. */
   readonly hosts?: readonly string[] | undefined;
+}
+
+/** What of an image is run, as `docker run` would. */
+export interface ImageLaunch {
+  readonly image: string;
+  /** In the place of the image's own arguments, behind its entry point. */
+  readonly args: readonly string[];
 }
 
 /** Where the one folder is inside. */

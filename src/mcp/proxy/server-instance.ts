@@ -9,6 +9,7 @@ import { askCaller, type OpenCall } from "./open-call.ts";
 import type { HubServer } from "./hub-server.ts";
 import type { Instance } from "./instances.ts";
 import { openServerSandbox } from "./prepare/open-server-sandbox.ts";
+import type { ImageTemplates } from "./prepare/image-templates.ts";
 import type { PackagePrograms } from "./prepare/package-programs.ts";
 import { revealSecrets, type SecretSource } from "./prepare/server-secrets.ts";
 import { explainStart, ServerRefusals, type SessionWatch, watchSession } from "./prepare/watched-session.ts";
@@ -31,6 +32,8 @@ export interface InstanceParts {
   readonly schemas: () => Promise<JsonSchemas>;
   /** Installs what npx and uvx would. Absent: such commands run as they are. */
   readonly programs?: PackagePrograms | undefined;
+  /** Templates of images. Absent: there are none. */
+  readonly images?: ImageTemplates | undefined;
   /** Absent: servers get no secrets. */
   readonly secrets?: SecretSource | undefined;
 }
@@ -64,7 +67,7 @@ export async function openInstance(
   const heard = <Transport extends ProgramTransport>(transport: Transport): Transport =>
     Object.assign(transport, { onsaid: said, ...(stderr && { cleans: (chunk: Buffer) => stderr.push(chunk) }) });
   const options = { version, startTimeoutMs: target.startTimeoutMs ?? START_TIMEOUT_MS, signal, handlers };
-  const closing = { [Symbol.dispose]: () => void (stderr && said(stderr.end())) };
+  const closing = { [Symbol.dispose]: () => stderr && said(stderr.end()) };
   const watch: SessionWatch = { mask: secrets.mask, said };
   if (target.kind !== "stdio" || settings.isolation === "none") {
     const opening = openSession(target, { ...options, openProgram: (program) => heard(new ProcessTransport(program)) });

@@ -31,7 +31,7 @@ it("says in the result of a failed call what the network refused, and which line
   const said = textOf(await lab.call("mcp_one_fetch", { url: "http://api.test/", variable: "HOME" }));
   expect(said).toMatch(/Network: refused[^]*api\.test/);
   expect(said).toMatch(/add to the entry of the server "one": "network": \{"allow":\["[^"]*api\.test[^"]*"\]\}/);
-  expect(textOf(await lab.call("mcp_one_count")), "it is told once").not.toContain("refused");
+  expect(textOf(await lab.call("mcp_one_rich")), "it is told once").not.toContain("refused");
 });
 
 it("says it in the log, the list and the infos of the server", () => {
