@@ -12,6 +12,7 @@ export const serversAnswer = z.object({
       transport: z.enum(["stdio", "http"]).optional(),
       isolation: z.enum(["sandbox", "none"]).optional().describe("none: it runs on the server's machine, or somewhere else"),
       network: networkPolicySchema.optional().describe("Of its sandbox"),
+      refused: z.array(z.string()).optional().describe("Rules of the network that would have allowed what was refused to it"),
       tools: z.array(z.string()).describe("The names that callers see"),
       instances: z.number().int().describe("How many run now"),
       error: z.object({ code: z.string(), message: z.string() }).optional(),

@@ -171,7 +171,7 @@ export class LocalSandbox implements OwnSandbox {
   async watchRefusals(): Promise<RefusalWatch> {
     await this.#network.answerClosed();
     const window = this.#keeping.networks.openRefusals(this.id);
-    return { tell: async () => tellRefusals(this.record, window.take()), [Symbol.dispose]: () => window[Symbol.dispose]() };
+    return { tell: async (remedy) => tellRefusals(this.record, window.take(), remedy), [Symbol.dispose]: () => window[Symbol.dispose]() };
   }
 
   networkState(): Promise<NetworkState> {

@@ -6,6 +6,7 @@ import type { DeadlineAction, Inside, Limits, SandboxEnd, Usage } from "../runti
 import type { Principal } from "./principal.ts";
 import type { CreateOptions } from "./wire/create-schema.ts";
 import type { SandboxEvent } from "./wire/event-schema.ts";
+import type { Remedy } from "./tell-refusals.ts";
 import type { SANDBOX_STATES, SandboxInfo } from "./wire/sandbox-schema.ts";
 import type * as wire from "./wire/state-schemas.ts";
 import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
@@ -259,8 +260,11 @@ export interface ForkOptions extends Omit<CreateOptions, "template" | "runtime" 
 }
 
 export interface RefusalWatch extends Disposable {
-  /** A few lines for a model or a person: the places, the rules that are missing, how to ask for them. Empty if nothing was refused. */
-  tell(): Promise<readonly string[]>;
+  /**
+   * A few lines for a model or a person: the places, the rules that are missing, how to ask for them. Empty if nothing was refused. `remedy`
+   * says how, in the place of the CLI's way; a server has no other.
+   */
+  tell(remedy?: Remedy): Promise<readonly string[]>;
 }
 
 export interface ListFilter {

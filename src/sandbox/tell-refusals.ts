@@ -14,11 +14,22 @@ interface RefusedSandbox {
   readonly ephemeral: boolean;
 }
 
-/** A few lines on the refused connections of a sandbox: the places, the rules that are missing, how to ask for them. Empty if there were none. */
-export function tellRefusals(sandbox: RefusedSandbox, { places, others }: Refusals): readonly string[] {
+/** How to ask for missing rules, in one line. */
+export type Remedy = (rules: readonly string[]) => string;
+
+/**
+ * A few lines on the refused connections of a sandbox: the places, the rules that are missing, how to ask for them. Empty if there were none.
+ * Default remedy: the CLI's.
+ */
+export function tellRefusals(sandbox: RefusedSandbox, { places, others }: Refusals, remedy?: Remedy): readonly string[] {
   if (places.length === 0) return [];
   const more = others > 0 ? [`- and ${others} more`] : [];
-  return ["Network: refused to the programs of this sandbox meanwhile:", ...places.map(tellPlace), ...more, ...tellRemedy(sandbox, places)];
+  return [
+    "Network: refused to the programs of this sandbox meanwhile:",
+    ...places.map(tellPlace),
+    ...more,
+    ...tellRemedy(places, remedy ?? remedyFor(sandbox)),
+  ];
 }
 
 function tellPlace({ place, reason, missingRule, count }: RefusedPlace): string {
@@ -34,11 +45,16 @@ function showPlace(text: string): string {
   return text.length > SHOWN_MAX ? `${quoted}...` : quoted;
 }
 
-function tellRemedy({ id, ephemeral }: RefusedSandbox, places: readonly RefusedPlace[]): readonly string[] {
+function tellRemedy(places: readonly RefusedPlace[], remedy: Remedy): readonly string[] {
   const rules = [...new Set(places.map(({ missingRule }) => missingRule))].filter(isShown);
-  if (rules.length === 0) return [];
-  if (ephemeral) return [`The person can allow it for one program: belljar run --network ${rules.join(",")}`];
-  return [`The person can allow it: belljar sandbox network ${id} ${rules.map((rule) => `--allow ${rule}`).join(" ")}`];
+  return rules.length === 0 ? [] : [remedy(rules)];
+}
+
+function remedyFor({ id, ephemeral }: RefusedSandbox): Remedy {
+  return (rules) =>
+    ephemeral
+      ? `The person can allow it for one program: belljar run --network ${rules.join(",")}`
+      : `The person can allow it: belljar sandbox network ${id} ${rules.map((rule) => `--allow ${rule}`).join(" ")}`;
 }
 
 function isShown(rule: string | undefined): rule is string {

@@ -10,6 +10,7 @@ import { type CreateOptions, LOCAL, type Principal } from "../../src/sandbox/san
 import { readPackageLaunch } from "../../src/mcp/proxy/prepare/package-launch.ts";
 import { PackagePrograms } from "../../src/mcp/proxy/prepare/package-programs.ts";
 import { type HubLab, hubServer, openHubLab, SERVER_CODE } from "../support/hub-lab.ts";
+import { openSecretLab } from "../support/secret-lab.ts";
 import { openPackageLab } from "../support/package-lab.ts";
 import { textOf } from "../support/tools-lab.ts";
 import { outside } from "./support/outside.ts";
@@ -103,6 +104,52 @@ verifies(
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
+  },
+  120_000,
+);
+
+verifies(
+  "server-secrets-apart",
+  async () => {
+    const [value, raw, written] = ["sk-planted-0123456789abcdef", "raw-planted-0123456789", "written-planted-012345"];
+    await using on = await openSecretLab();
+    const [api, thief] = await Promise.all(
+      ["api.secret.test", "thief.secret.test"].map((host) => on.https(host, (_request, response) => response.end("came"))),
+    );
+    await on.store.set(LOCAL.id, "held", value);
+    await on.store.set(LOCAL.id, "plain", raw);
+    const network = { allow: [api!.authority, thief!.authority] };
+    const secrets = { held: { env: "API_KEY", hosts: [api!.authority] }, plain: { env: "PLAIN", deliver: "raw" } };
+    const env = { PATH: process.env["PATH"] ?? "" };
+    await using lab = await openHubLab(
+      {
+        bare: hubServer({ isolation: "none", env: { API_KEY: value } }),
+        one: hubServer({ network, secrets, env: { SOME_TOKEN: written } }),
+        other: hubServer({ network }),
+      },
+      { on, env },
+    );
+    await lab.until(() => ["bare", "one", "other"].every((server) => lab.names().some((name) => name.startsWith(`mcp_${server}`))));
+    const sees = async (server: string): Promise<string> => textOf(await lab.call(`mcp_${server}_where`, { path: "/" }));
+    expect(await sees("bare"), "a server on the host sees it").toContain(value);
+    expect(await sees("one")).not.toContain(value);
+    const seen = await sees("other");
+    for (const one of [value, raw, written]) expect(seen).not.toContain(one);
+    await lab.call("mcp_one_fetch", { url: `${api!.url}/`, variable: "API_KEY" });
+    await lab.call("mcp_one_fetch", { url: `${thief!.url}/`, variable: "API_KEY" });
+    expect(api!.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${value}`]);
+    expect(JSON.stringify(thief!.requests.map(({ headers }) => headers))).not.toContain(value);
+    const told = [];
+    for (const variable of ["PLAIN", "SOME_TOKEN"]) {
+      await lab.call("mcp_one_say", { variable });
+      told.push(textOf(await lab.call("mcp_one_fail", { variable })), textOf(await lab.call("mcp_one_encoded", { variable })));
+    }
+    await lab.hub.restart(LOCAL, "one");
+    told.push(...lab.hub.logs(LOCAL, "one"), ...lab.problems, JSON.stringify(lab.hub.servers(LOCAL)));
+    expect(told.join("\n")).toContain("the key is [");
+    for (const one of [value, raw, written])
+      for (const form of [one, Buffer.from(one).toString("base64"), Buffer.from(one).toString("hex")])
+        expect(told.join("\n")).not.toContain(form);
   },
   120_000,
 );

@@ -7,6 +7,8 @@ import type { AuditedCall } from "../../src/audit/audit.ts";
 import type { CallClient, ClientRequest } from "../../src/catalog/question.ts";
 import type { JsonSchema } from "../../src/catalog/tool-schema.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
+import { serverImages } from "../../src/cli/compose/server-images.ts";
+import { serverSecrets } from "../../src/cli/compose/server-secrets.ts";
 import { lookOnHost } from "../../src/cli/compose/look-on-host.ts";
 import { Hub } from "../../src/mcp/proxy/hub.ts";
 import { readHubFile } from "../../src/mcp/proxy/hub-file.ts";
@@ -14,9 +16,13 @@ import { PackagePrograms } from "../../src/mcp/proxy/prepare/package-programs.ts
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
+import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
+import type { SecretStore } from "../../src/secrets/secret-store.ts";
+import type { Templates } from "../../src/template/templates.ts";
 import { byName } from "./by-name.ts";
 import { makeHome } from "./namespace-home.ts";
 import type { PackageLab } from "./package-lab.ts";
+import type { SecretLab } from "./secret-lab.ts";
 
 /** A server of MCP in one file. */
 export const SERVER_CODE = readFileSync(join(import.meta.dirname, "../fixtures/hub-server.mjs"), "utf8");
@@ -36,7 +42,11 @@ export interface HubLabOptions {
   readonly concurrency?: number;
   readonly queue?: number;
   /** Where packages of servers come from, and the way of sandboxes there. It belongs to the caller. */
-  readonly packages?: Pick<PackageLab, "settings" | "egress">;
+  readonly packages?: Pick<PackageLab, "settings" | "egress" | "refusals">;
+  /** Whose sandboxes and secrets they are, in the place of a home's of its own. It belongs to the caller. */
+  readonly on?: Pick<SecretLab, "sandboxes" | "store" | "home">;
+  /** What sandboxes of servers with `docker run` begin with. */
+  readonly templates?: Pick<Templates, "list">;
 }
 
 export interface HubCallOptions extends Partial<CallOptions> {
@@ -64,6 +74,7 @@ export interface HubLab extends AsyncDisposable {
   until(isSo: () => boolean): Promise<void>;
   liveSandboxes(): number;
   readonly sandboxes: LocalSandboxes;
+  readonly store: SecretStore;
   /** Its home. */
   readonly path: string;
   readonly programs: PackagePrograms;
@@ -73,20 +84,16 @@ export interface HubLab extends AsyncDisposable {
 
 export async function openHubLab(servers: object, options: HubLabOptions = {}): Promise<HubLab> {
   const { env = {}, packages, idleMs = 600_000, prefix = "mcp_", listMax = 40, concurrency = 64, queue = 256 } = options;
-  const home = await makeHome();
-  const sandboxes = createLocalSandboxes({
-    home: home.path,
-    runtimes: byName(await home.open("auto")),
-    config,
-    ...(packages && { egress: packages.egress }),
-  });
+  const { sandboxes, store, home, end } = options.on ? { ...options.on, end: async () => undefined } : await ownHome(packages);
   const problems: string[] = [];
   const scope = { env, workspaceFolder: "/", userHome: "/", inputs: new Map(), lookOnHost };
   const file = await readHubFile(JSON.stringify({ mcpServers: servers }), "mcp.json", scope);
   const report = (problem: string): void => void problems.push(problem);
-  const programs = new PackagePrograms({ sandboxes, folder: join(home.path, "server-packages"), report, ...packages?.settings });
+  const programs = new PackagePrograms({ sandboxes, folder: join(home, "server-packages"), report, ...packages?.settings });
+  const secrets = serverSecrets(store);
+  const images = serverImages(async () => options.templates ?? { list: async () => [] });
   const bounds = { idleMs, prefix, listMax, concurrency, queue };
-  const hub = new Hub(file, { sandboxes, programs, version: "1", schemas: openJsonSchemas, ...bounds, report });
+  const hub = new Hub(file, { sandboxes, programs, secrets, images, version: "1", schemas: openJsonSchemas, ...bounds, report });
   const audited: AuditedCall[] = [];
   const noted = new Set<() => void>();
   const audit = {
@@ -124,15 +131,13 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
     until: (isSo) => changed({ hub, noted }, isSo),
     liveSandboxes: () => sandboxes.liveCount(),
     sandboxes,
-    path: home.path,
+    store,
+    path: home,
     programs,
     close,
     async [Symbol.asyncDispose]() {
       await close();
-      // Their files may have owners inside, whose folders an ordinary user cannot remove.
-      for (const { id } of await sandboxes.hiddenSnapshots.list()) await sandboxes.hiddenSnapshots.remove(id);
-      await sandboxes[Symbol.asyncDispose]();
-      await home[Symbol.asyncDispose]();
+      await end();
     },
   };
 }
@@ -150,6 +155,20 @@ function clientOf(id: string | undefined, ask: CallClient["ask"] = asksNobody): 
       return Object.fromEntries(await Promise.all(answers));
     },
   };
+}
+
+async function ownHome(packages: HubLabOptions["packages"]) {
+  const home = await makeHome();
+  const store = createSecretStore({ home: home.path });
+  const way = packages && { egress: packages.egress, refusals: packages.refusals };
+  const sandboxes = createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto")), config, secrets: store, ...way });
+  const end = async (): Promise<void> => {
+    // Their files may have owners inside, whose folders an ordinary user cannot remove.
+    for (const { id } of await sandboxes.hiddenSnapshots.list()) await sandboxes.hiddenSnapshots.remove(id);
+    await sandboxes[Symbol.asyncDispose]();
+    await home[Symbol.asyncDispose]();
+  };
+  return { home: home.path, store, sandboxes, end };
 }
 
 async function asksNobody(): Promise<never> {

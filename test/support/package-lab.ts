@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import type { PackageSettings } from "../../src/packages/package-index.ts";
 import type { Egress } from "../../src/network/egress.ts";
+import { RefusalLog } from "../../src/network/refusal-log.ts";
 import { createEgress } from "../../src/network/egress/create-egress.ts";
 import { NO_LISTENERS } from "./no-listeners.ts";
 import { tarArchive } from "./tar-archive.ts";
@@ -14,6 +15,8 @@ import { zipArchive } from "./zip-archive.ts";
 export interface PackageLab extends AsyncDisposable {
   readonly settings: Required<PackageSettings>;
   readonly egress: Egress;
+  /** What it refuses. */
+  readonly refusals: RefusalLog;
   /** Paths that were asked for, of both. */
   readonly asked: string[];
   /** A wheel with one module of that name, or any other file. */
@@ -50,14 +53,16 @@ export async function openPackageLab(): Promise<PackageLab> {
     const offered = modules.get(manifest.name) ?? new Map<string, NpmPackage>();
     modules.set(manifest.name, offered.set(manifest.version, { manifest, archive: npmArchive(manifest, files) }));
   };
+  const refusals = new RefusalLog();
   const egress = createEgress({
     listeners: NO_LISTENERS,
-    record: () => undefined,
+    record: (record) => refusals.note(record),
     resolver: { resolve: async (host) => (host.endsWith(".test") ? ["127.0.0.1"] : Promise.reject(new TypeError("no such name"))) },
   });
   return {
     settings: { indexUrl: `http://pip.test:${portOf(pip)}/simple`, registryUrl: `http://npm.test:${portOf(npm)}/` },
     egress,
+    refusals,
     asked,
     offer: (file, content) => void files.set(file, content),
     offerNpm: (name, version, module, install = "") =>

@@ -7,13 +7,14 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const server = await findMcpServer(await openMcpServers(call, context), call.positionals[0] ?? "");
   if (isSet(call, "json")) printJson(context.stdout, server);
   else {
-    const { name, state, transport, isolation, network, instances, tools, error } = server;
+    const { name, state, transport, isolation, network, refused, instances, tools, error } = server;
     const rows: readonly (readonly [string, string | undefined])[] = [
       ["name", name],
       ["state", state],
       ["transport", transport],
       ["isolation", isolation],
       ["network", network === undefined || typeof network === "string" ? network : network.allow.join(", ")],
+      ["refused", refused?.join(", ")],
       ["running", String(instances)],
       ["error", error?.message],
       ...tools.map((tool) => ["tool", tool] as const),

@@ -9,10 +9,11 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   if (isSet(call, "json")) printJson(stdout, servers);
   else if (servers.length === 0) printLine(stderr, "That server was started without MCP servers: `serve --mcp-config FILE` names them.");
   else {
-    const rows = servers.map(({ name, state, isolation, tools, instances, error }) => {
-      return [name, state, isolation ?? "-", String(tools.length), String(instances), error?.message.split("\n", 1)[0] ?? ""];
+    const rows = servers.map(({ name, state, isolation, tools, instances, refused, error }) => {
+      const problem = error?.message.split("\n", 1)[0] ?? (refused ? `its network refused ${refused.join(", ")}` : "");
+      return [name, state, isolation ?? "-", String(tools.length), String(instances), problem];
     });
-    printTable(stdout, rows, ["NAME", "STATE", "ISOLATION", "TOOLS", "RUNNING", "ERROR"]);
+    printTable(stdout, rows, ["NAME", "STATE", "ISOLATION", "TOOLS", "RUNNING", "PROBLEM"]);
   }
   return 0;
 }

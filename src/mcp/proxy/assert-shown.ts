@@ -17,7 +17,7 @@ const OWN = ["/", "/dev", "/dev/null", "/etc", "/home", "/proc", "/tmp", MOUNT_P
  * not known here, so a server with one is not looked at.
  */
 export function assertShown({ name, target, settings }: HubServer, lookOnHost: LookOnHost): void {
-  if (target.kind !== "stdio" || settings.isolation === "none" || settings.template !== undefined) return;
+  if (target.kind !== "stdio" || settings.isolation === "none" || settings.template !== undefined || settings.image) return;
   // What npx is on this machine does not matter: the package is installed by the sandbox's own.
   const command = launcherOf(target) ? [] : [target.command];
   const paths = [...command, target.cwd ?? "", ...target.args].flatMap(pathsIn);

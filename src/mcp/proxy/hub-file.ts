@@ -7,7 +7,8 @@ import type { HubFile, HubServer, UnusableServer } from "./hub-server.ts";
 import { assertHasEffect, readHubSettings } from "./hub-settings.ts";
 import { loadTarget } from "../client/load-target.ts";
 import { assertShown, type LookOnHost } from "./assert-shown.ts";
-import { assertLaunches } from "./prepare/open-server-sandbox.ts";
+import { withImage } from "./prepare/docker-launch.ts";
+import { assertStartable } from "./prepare/open-server-sandbox.ts";
 
 export interface HubScope extends ConfigScope {
   readonly lookOnHost: LookOnHost;
@@ -47,8 +48,8 @@ async function toHubServer(
   if (config.isDisabled) return undefined;
   const settings = readHubSettings(entry, { file, name });
   assertHasEffect(config, settings, entry, { file, name });
-  const server = { name, target: await loadTarget(config, file, scope), settings };
+  const server = withImage({ name, target: await loadTarget(config, file, scope), settings });
   assertShown(server, scope.lookOnHost);
-  assertLaunches(server);
+  assertStartable(server);
   return server;
 }

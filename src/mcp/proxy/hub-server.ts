@@ -25,6 +25,8 @@ export interface McpServerInfo {
   readonly isolation?: "sandbox" | "none";
   /** Of its sandbox. */
   readonly network?: NonNullable<CreateOptions["network"]>;
+  /** Rules that would have allowed what its network refused to it in this process. */
+  readonly refused?: readonly string[];
   /** The names that callers see. */
   readonly tools: readonly string[];
   /** How many run now. */

@@ -15,6 +15,10 @@ export interface HubSettings {
   readonly limits?: CreateOptions["limits"];
   readonly template?: string | undefined;
   /** The folder of the host that it sees. */
+  /** Of an entry with `docker run`: its sandbox begins with the template of this image. */
+  readonly image?: ImageLaunch | undefined;
+  /** By the name of a secret of the owner's. */
+  readonly secrets?: Readonly<Record<string, ServerSecret>>;
   readonly mount?: { readonly host: string; readonly mode: "copy" | "ro" | "rw" } | undefined;
   /** The upstream's names of the tools that callers get. Absent: all. */
   readonly select?: ReadonlySet<string> | undefined;
@@ -24,19 +28,45 @@ export interface HubSettings {
   readonly rename: Readonly<Record<string, string>>;
 }
 
+export interface ServerSecret {
+  /** The variable that has it. */
+  readonly env: string;
+  /** To these hosts alone the value goes, in the place of a placeholder. Absent: the server gets the value itself. */
+  readonly hosts?: readonly string[] | undefined;
+}
+
+/** What of an image is run, as `docker run` would. */
+export interface ImageLaunch {
+  readonly image: string;
+  /** In the place of the image's own arguments, behind its entry point. */
+  readonly args: readonly string[];
+}
+
 /** Where the one folder is inside. */
 export const MOUNT_PATH = "/workspace";
 
 /** Fields that say something of a server's sandbox alone. */
-const OF_A_SANDBOX = ["network", "limits", "template", "mounts"];
+const OF_A_SANDBOX = ["network", "limits", "template", "mounts", "secrets"];
 const NETWORK = 'must be "none", "all" or {"allow": ["HOST", ...]}';
 const NAMES_MAX = 10_000;
+const SECRETS_MAX = 64;
 const toolName = z.string().min(1).max(1_000);
 const mount = z.strictObject({
   host: z.string().min(1).max(4_096).startsWith("/", "must be an absolute path of this machine"),
   path: z.literal(MOUNT_PATH, { error: `must be ${MOUNT_PATH}, where a sandbox has its one folder of the host` }).default(MOUNT_PATH),
   mode: z.enum(["copy", "ro", "rw"]).default("ro"),
 });
+
+const secret = z
+  .strictObject({
+    env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "must be the name of a variable"),
+    hosts: z.array(z.string().min(1).max(300)).min(1).max(64).optional(),
+    deliver: z.enum(["placeholder", "raw"]).default("placeholder"),
+  })
+  .refine(
+    ({ hosts, deliver }) => (hosts === undefined) === (deliver === "raw"),
+    'names the hosts that it is for, or has deliver: "raw", and the server gets the value itself',
+  );
 
 /** Other keys are the hosts', and read elsewhere. */
 const settingsSchema = z.looseObject({
@@ -45,6 +75,11 @@ const settingsSchema = z.looseObject({
   limits: createOptionsSchema.shape.limits,
   template: createOptionsSchema.shape.template,
   mounts: z.array(mount).max(1, "a sandbox has one folder of the host").default([]),
+  secrets: z
+    .record(z.string().min(1).max(64), secret)
+    .refine((uses) => Object.keys(uses).length <= SECRETS_MAX, `at most ${SECRETS_MAX} secrets`)
+    .refine((uses) => new Set(Object.values(uses).map(({ env }) => env)).size === Object.keys(uses).length, "two are in one variable")
+    .default({}),
   select: z.array(toolName).max(NAMES_MAX).optional(),
   list: z.enum(["all", "search", "auto"]).default("auto"),
   rename: z
@@ -57,18 +92,23 @@ const settingsSchema = z.looseObject({
 export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
-  const { isolation, network, limits, template, mounts, select, rename, list } = data;
+  const { isolation, network, limits, template, mounts, secrets, select, rename, list } = data;
   const [only] = mounts;
   return {
     isolation,
     network,
     ...(limits && { limits }),
     template,
+    ...(Object.keys(secrets).length > 0 && { secrets: usesOf(secrets) }),
     mount: only && { host: only.host, mode: only.mode },
     select: select && new Set(select),
     list,
     rename,
   };
+}
+
+function usesOf(secrets: Readonly<Record<string, z.output<typeof secret>>>): HubSettings["secrets"] {
+  return Object.fromEntries(Object.entries(secrets).map(([name, { env, hosts }]) => [name, { env, hosts }]));
 }
 
 /** Throws `CONFIG_INVALID` for a field that looks as if it confined a server which runs in no sandbox. */

@@ -8,7 +8,10 @@ import { type InstanceEvents, instanceHandlers } from "./relay/instance-handlers
 import type { HubServer } from "./hub-server.ts";
 import type { Instance } from "./instances.ts";
 import { openServerSandbox } from "./prepare/open-server-sandbox.ts";
+import type { ImageTemplates } from "./prepare/image-templates.ts";
 import type { PackagePrograms } from "./prepare/package-programs.ts";
+import { revealSecrets, type SecretSource } from "./prepare/server-secrets.ts";
+import { explainStart, ServerRefusals, type SessionWatch, watchSession } from "./prepare/watched-session.ts";
 import type { ServerCommand } from "./prepare/start-command.ts";
 import { SandboxTransport } from "./sandbox-transport.ts";
 
@@ -25,6 +28,10 @@ export interface InstanceParts {
   readonly version: string;
   /** Installs what npx and uvx would. Absent: such commands run as they are. */
   readonly programs?: PackagePrograms | undefined;
+  /** Templates of images. Absent: there are none. */
+  readonly images?: ImageTemplates | undefined;
+  /** Absent: servers get no secrets. */
+  readonly secrets?: SecretSource | undefined;
 }
 
 export interface InstanceStart {
@@ -33,43 +40,71 @@ export interface InstanceStart {
   readonly events: InstanceEvents;
   /** Is given what the server writes to stderr. */
   readonly said: (chunk: Buffer) => void;
+  /** Is given rules that would have allowed what its network refused. */
+  readonly missed: (rules: readonly string[]) => void;
 }
 
 /** Starts a server, in a sandbox of the principal's unless its entry says otherwise, or reaches it. Rejects with an error that names it. */
 export async function openInstance(
   { version, ...parts }: InstanceParts,
   server: HubServer,
-  { principal, events, said, signal }: InstanceStart,
+  { principal, events, said, missed, signal }: InstanceStart,
 ): Promise<ServerInstance> {
   const { name, target, settings } = server;
   const calls = new OpenCalls(name);
   const handlers = instanceHandlers(calls, events);
-  const heard = <Transport extends ProgramTransport>(transport: Transport): Transport => Object.assign(transport, { onsaid: said });
+  const secrets = await revealSecrets(parts.secrets, server, principal);
+  const stderr = secrets.mask?.open();
+  const heard = <Transport extends ProgramTransport>(transport: Transport): Transport =>
+    Object.assign(transport, { onsaid: said, ...(stderr && { cleans: (chunk: Buffer) => stderr.push(chunk) }) });
   const options = { version, startTimeoutMs: target.startTimeoutMs ?? START_TIMEOUT_MS, signal, handlers };
+  const closing = { [Symbol.dispose]: () => stderr && said(stderr.end()) };
+  const watch: SessionWatch = { mask: secrets.mask, said };
   if (target.kind !== "stdio" || settings.isolation === "none") {
-    const session = await openSession(target, { ...options, openProgram: (program) => heard(new ProcessTransport(program)) });
-    return { session, calls, ended: session.ended, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+    const opening = openSession(target, { ...options, openProgram: (program) => heard(new ProcessTransport(program)) });
+    return toInstance(await watched(opening, watch), { calls, closing });
   }
-  const { sandbox, command } = await openServerSandbox(parts, { ...server, target }, { principal, signal });
+  const given = { ...server, target: { ...target, ownEnv: { ...target.ownEnv, ...secrets.env } } };
+  const { sandbox, command } = await openServerSandbox(parts, given, { principal, signal });
   try {
-    const session = await openSession(target, { ...options, openProgram: () => heard(inSandbox(sandbox, name, command)) });
-    return {
-      session,
-      calls,
-      ended: Promise.race([session.ended, ...(sandbox.ended ? [sandbox.ended] : [])]),
-      async [Symbol.asyncDispose]() {
-        try {
-          await session[Symbol.asyncDispose]();
-        } finally {
-          await sandbox.kill();
-        }
-      },
-    };
+    const refusals = await ServerRefusals.open(sandbox, { name, noted: missed });
+    const opening = openSession(target, { ...options, openProgram: () => heard(inSandbox(sandbox, name, command)) });
+    const session = await watched(opening, { ...watch, refusals });
+    return toInstance(session, { calls, closing, sandbox, refusals });
   } catch (cause) {
     // It ends with this process at the latest; why it did not start is what its owner must hear.
     await sandbox.kill().catch(() => undefined);
     throw cause;
   }
+}
+
+interface InstanceRest extends Pick<ServerInstance, "calls"> {
+  readonly closing: Disposable;
+  readonly refusals?: Disposable;
+  readonly sandbox?: Sandbox;
+}
+
+function toInstance(session: ServerSession, { calls, sandbox, ...others }: InstanceRest): ServerInstance {
+  return {
+    session,
+    calls,
+    ended: Promise.race([session.ended, ...(sandbox?.ended ? [sandbox.ended] : [])]),
+    async [Symbol.asyncDispose]() {
+      try {
+        await session[Symbol.asyncDispose]();
+      } finally {
+        for (const one of Object.values(others)) one[Symbol.dispose]();
+        await sandbox?.kill();
+      }
+    },
+  };
+}
+
+async function watched(opening: Promise<ServerSession>, watch: SessionWatch): Promise<ServerSession> {
+  const session = await opening.catch(async (cause: unknown) => {
+    throw await explainStart(cause, watch);
+  });
+  return watchSession(session, watch);
 }
 
 function inSandbox(sandbox: Sandbox, name: string, { argv, env, cwd }: ServerCommand): SandboxTransport {

@@ -27,6 +27,7 @@ const TOLD_MAX = 10;
 /** What is kept of what a server writes to stderr. */
 const LOG = { bytes: 64 * 1_024, lines: 1_000 };
 const NOTHING: Listed = { capabilities: {}, tools: [], resources: [], templates: [], prompts: [] };
+const MISSED_MAX = 20;
 
 export interface UpstreamParts extends InstanceParts {
   readonly schemas: () => Promise<JsonSchemas>;
@@ -66,6 +67,8 @@ export class Upstream implements AsyncDisposable {
   readonly #said = new LastLines(LOG);
   /** Problems of its tools that were told. */
   readonly #told = new Set<string>();
+  /** Rules that would have allowed what its network refused. */
+  readonly #missed = new Set<string>();
   #tools: readonly Tool[] = [];
   #prompts: readonly NamedPrompt[] = [];
   #listed = NOTHING;
@@ -124,6 +127,7 @@ export class Upstream implements AsyncDisposable {
       ...(isolation === "sandbox" && { network: settings.network }),
       tools: this.#tools.map((tool) => tool.name),
       instances: this.#instances.size,
+      ...(this.#missed.size > 0 && { refused: [...this.#missed] }),
       ...(error && { error: { code: error.code, message: error.message } }),
     };
   }
@@ -168,8 +172,13 @@ export class Upstream implements AsyncDisposable {
       resourceUpdated: (uri: string) => this.#follows.tell(instance, uri),
     };
     const said = (chunk: Buffer): void => this.#said.add(chunk);
-    instance = await openInstance(this.#parts, this.#server, { principal: LOCAL, signal, events, said });
+    const missed = (rules: readonly string[]): void => this.#miss(rules);
+    instance = await openInstance(this.#parts, this.#server, { principal: LOCAL, signal, events, said, missed });
     return instance;
+  }
+
+  #miss(rules: readonly string[]): void {
+    for (const rule of rules) if (this.#missed.size < MISSED_MAX) this.#missed.add(rule);
   }
 
   /** Tells of a change only if there is one. */

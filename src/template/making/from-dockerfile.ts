@@ -72,6 +72,7 @@ function toUntried(built: StageState): Omit<Untried, "source" | "runtime"> {
     bytes,
     env,
     command: commandOf(built),
+    entrypoint: built.entrypoint,
     user: built.user ?? (isBare ? ROOT : undefined),
     workingDir: workdir ?? (isBare ? "/" : undefined),
     ...(parts && { parts: [...layers.slice(0, -1), ...parts] }),

@@ -14,6 +14,6 @@ export function fromImage(parts: MakingParts, wish: Wish, image: string): Promis
     const { env, user, workingDir } = config;
     const source = { kind: "image", from: image, digest, platform } as const;
     const made = { source, runtime: runtime.name, base: BARE_BASE.template, ...unpacked, env, user };
-    return tryTemplate(parts, wish, { ...made, workingDir, command: commandOf(config) });
+    return tryTemplate(parts, wish, { ...made, workingDir, command: commandOf(config), entrypoint: config.entrypoint });
   });
 }

@@ -42,5 +42,19 @@ export type Begun = Omit<Wish, "earlier">;
 /** What was made. The template is the user of its layers and parts. */
 export type Making = Pick<
   TemplateRecord,
-  "source" | "runtime" | "base" | "layers" | "parts" | "bytes" | "env" | "user" | "start" | "home" | "cwd" | "tried" | "command" | "tookIn"
+  | "source"
+  | "runtime"
+  | "base"
+  | "layers"
+  | "parts"
+  | "bytes"
+  | "env"
+  | "user"
+  | "start"
+  | "home"
+  | "cwd"
+  | "tried"
+  | "command"
+  | "entrypoint"
+  | "tookIn"
 >;

@@ -7,9 +7,10 @@ import type { Making, MakingParts, Wish } from "./making.ts";
 const TRIED = { network: "none", timeoutMs: 60_000, onDeadline: "kill", bestEffort: true, ephemeral: true } as const;
 
 /** What is known before a sandbox was started. */
-export interface Untried extends Omit<Making, "home" | "cwd" | "tried" | "command" | "start"> {
+export interface Untried extends Omit<Making, "home" | "cwd" | "tried" | "command" | "entrypoint" | "start"> {
   readonly workingDir?: string | undefined;
   readonly command: readonly string[];
+  readonly entrypoint?: readonly string[] | undefined;
 }
 
 /**
@@ -18,8 +19,9 @@ export interface Untried extends Omit<Making, "home" | "cwd" | "tried" | "comman
  */
 export async function tryTemplate(parts: MakingParts, wish: Wish, untried: Untried): Promise<Making> {
   const { principal, options } = wish;
-  const { workingDir: _, command, user, ...rest } = untried;
-  const given = { ...rest, ...(user !== undefined && { user }), ...(command.length > 0 && { command }) };
+  const { workingDir: _, command, entrypoint = [], user, ...rest } = untried;
+  const run = { ...(command.length > 0 && { command }), ...(entrypoint.length > 0 && { entrypoint }) };
+  const given = { ...rest, ...(user !== undefined && { user }), ...run };
   const tried = digestTrial(parts, untried);
   const known = await parts.stored.record(principal, options.name, principal.id);
   const { home, cwd } = known && known.tried === tried ? known : await lookInside(parts, wish, { untried, given });

@@ -42,6 +42,11 @@ export const templateSchema = z.object({
   start: startCommandSchema.optional(),
   limits: limitsSchema.optional().describe("Of its sandboxes, where their maker names none"),
   command: z.array(z.string()).readonly().optional().describe("What the image would run: its entry point and command"),
+  entrypoint: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .describe("The part of `command` that stays when an image is run with other arguments"),
   isShared: z.boolean().describe("Every caller may start sandboxes from it"),
 });
 

@@ -26,6 +26,8 @@ export abstract class ProgramTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
+  /** Takes out of what the program writes to stderr what nobody may see. */
+  cleans?: (chunk: Buffer) => Buffer;
   /** Is given what the program writes to stderr. */
   onsaid?: (chunk: Buffer) => void;
   readonly stderr = null;
@@ -98,8 +100,9 @@ export abstract class ProgramTransport implements Transport {
   }
 
   protected readonly heardError = (chunk: Buffer): void => {
-    this.#said.add(chunk);
-    this.onsaid?.(chunk);
+    const shown = this.cleans?.(chunk) ?? chunk;
+    this.#said.add(shown);
+    this.onsaid?.(shown);
   };
 
   protected readonly heard = (chunk: Buffer): void => {

@@ -1,0 +1,35 @@
+import type { ServerTarget } from "../../client/config/resolve-server.ts";
+
+/** Names of variables, headers and options whose value is a key. */
+const KEY_NAME = /key|token|secret|pass(?:word|wd|phrase)|credential|auth|cookie|(?:^|[_-])pat$/i;
+/** Keys that are known by their shape: those of GitHub, GitLab, Slack, AWS, npm, PyPI, OpenAI, and JSON web tokens. */
+const KEY_SHAPE = /^(?:gh[pousr]_|github_pat_|glpat-|xox[abposr]-|npm_|pypi-|sk-|AKIA|ASIA|eyJ)[\w.-]{8,}$/;
+/** Something shorter stands in texts by chance. */
+const SHORTEST = 8;
+
+/** The values of an entry that look like keys, by their names or their shapes. */
+export function keyValuesOf(target: ServerTarget): readonly string[] {
+  const found = target.kind === "stdio" ? [...named(target.ownEnv), ...inArguments(target.args)] : named(target.headers);
+  return [...new Set(found.flatMap(parts))].filter((value) => value.length >= SHORTEST);
+}
+
+function named(values: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(values).flatMap(([name, value]) => (KEY_NAME.test(name) || KEY_SHAPE.test(value) ? [value] : []));
+}
+
+/** `--token VALUE`, `--token=VALUE`, `TOKEN=VALUE`, and what is a key by its shape. */
+function inArguments(args: readonly string[]): readonly string[] {
+  return args.flatMap((argument, index) => {
+    const [name = "", value] = argument.split(/=(.*)/s);
+    if (value !== undefined) return KEY_NAME.test(name) || KEY_SHAPE.test(value) ? [value] : [];
+    const before = args[index - 1] ?? "";
+    const isNamed = before.startsWith("-") && !before.includes("=") && KEY_NAME.test(before);
+    return KEY_SHAPE.test(argument) || (isNamed && !argument.startsWith("-")) ? [argument] : [];
+  });
+}
+
+/** A header has a scheme before the key itself. */
+function parts(value: string): readonly string[] {
+  const [, key] = /^(?:bearer|basic|token)\s+(.+)$/i.exec(value) ?? [];
+  return key === undefined ? [value] : [key];
+}
