@@ -172,6 +172,8 @@ export const GUARANTEES = {
     "A script makes a limited number of calls, few at once, in limited time. Its arguments, what it prints and what it returns have a limited size. One that goes beyond gets an error, or is ended.",
   "servers-stay-inside":
     "A server of an MCP configuration runs in a sandbox of its own, without the host's files, network and environment. Only an entry in a file that a person has named gives it a folder, a network or a variable, or has it run on the host. Its messages are data: none of what it says runs outside.",
+  "calls-approved":
+    "A call of a server's tool whose entry asks for it is made only when a person has approved exactly this call, of this caller with these arguments: once, and within ten minutes. The person is shown all of it. A tool that says neither that it only reads nor that it destroys nothing counts as one that destroys. A script's calls are approved with the script, so many of each tool, and no code of a user's has one approved.",
   "servers-apart":
     "No two callers share an instance of a server, and no two clients of one that have a session or a connection. The servers of a file that the command line names, and their tools, are the local user's: nobody else is told of them.",
   "agents-ask-for-tools":

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { StoredApprovals } from "../../src/approvals/stored-approvals.ts";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallClient } from "../../src/catalog/question.ts";
@@ -38,6 +39,7 @@ export interface HubCallOptions extends Partial<CallOptions> {
 /** A hub with real sandboxes, behind a catalog. Disposing it ends them, and leaves nothing. */
 export interface HubLab extends AsyncDisposable {
   readonly hub: Hub;
+  readonly approvals: StoredApprovals;
   readonly problems: readonly string[];
   /** What a list shows. */
   names(principal?: Principal): readonly string[];
@@ -60,15 +62,18 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const file = await readHubFile(JSON.stringify({ mcpServers: servers }), "mcp.json", scope);
   const report = (problem: string): void => void problems.push(problem);
   const hub = new Hub(file, { sandboxes, version: "1", schemas: openJsonSchemas, idleMs, prefix, listMax, report });
+  const approvals = new StoredApprovals(home.path);
   const catalog = createCatalog({
     sources: [hub],
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
     isDefault: () => false,
+    approvals,
   });
   const close = (): Promise<void> => hub[Symbol.asyncDispose]();
   return {
     hub,
+    approvals,
     problems,
     names: (principal = LOCAL) => {
       const page = JSON.parse(`[${catalog.listPage(principal).bytes.toString()}]`) as readonly { name: string }[];

@@ -4,6 +4,7 @@ import { isNestedTooDeep } from "../../catalog/nesting.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { Tool, ToolContent, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
+import type { HubSettings } from "./hub-settings.ts";
 import { isRecord } from "../client/config/is-record.ts";
 import type { JsonObject } from "../client/json-object.ts";
 
@@ -48,16 +49,20 @@ export interface ProxiedToolOptions {
   /** What callers call it on its server. */
   readonly shown: string;
   readonly definition: Definition;
+  /** Which calls a person approves. */
+  readonly approve: HubSettings["approve"];
   readonly schemas: JsonSchemas;
   /** Asks the server, and gives its answer as it came. */
   readonly call: (context: ToolContext, args: JsonObject) => Promise<JsonObject>;
 }
 
 /** A tool of another server, for the catalog. Throws `ARGUMENTS_INVALID` for a schema that cannot be used. */
-export function proxiedTool({ name, server, shown: tool, definition, schemas, call }: ProxiedToolOptions): Tool {
+export function proxiedTool({ name, server, shown: tool, definition, approve, schemas, call }: ProxiedToolOptions): Tool {
   const { title, description, inputSchema, outputSchema, annotations } = definition;
   const shown = title ?? annotations?.title?.slice(0, TITLE_MAX) ?? definition.name.slice(0, TITLE_MAX);
   const isReadOnly = annotations?.readOnlyHint === true;
+  // A server that does not say that a tool destroys nothing has said nothing.
+  const isDestructive = !isReadOnly && annotations?.destructiveHint !== false;
   return {
     name,
     title: shown,
@@ -65,10 +70,10 @@ export function proxiedTool({ name, server, shown: tool, definition, schemas, ca
     toolset: PROXIED_TOOLSET,
     origin: "proxied",
     from: { server, tool },
+    ...((approve === "always" || (approve === "destructive" && isDestructive)) && { needsApproval: true }),
     annotations: {
       readOnlyHint: isReadOnly,
-      // A server that does not say that a tool destroys nothing has said nothing.
-      destructiveHint: !isReadOnly && annotations?.destructiveHint !== false,
+      destructiveHint: isDestructive,
       idempotentHint: annotations?.idempotentHint ?? false,
       openWorldHint: annotations?.openWorldHint ?? true,
     },

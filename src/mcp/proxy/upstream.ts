@@ -230,7 +230,8 @@ export class Upstream implements AsyncDisposable {
 
   #toTool(definition: Definition, as: Pick<ProxiedToolOptions, "name" | "shown">, schemas: JsonSchemas): Tool {
     const call: ProxiedToolOptions["call"] = (context, args) => this.#call(context, definition.name, args);
-    return proxiedTool({ ...as, server: this.#server.name, definition, schemas, call });
+    const { name: server, settings } = this.#server;
+    return proxiedTool({ ...as, server, approve: settings.approve, definition, schemas, call });
   }
 
   /** Once for each tool, and of the first ones alone: a server may have any number, and list them again and again. */
