@@ -84,6 +84,8 @@ export const ERRORS = {
   LANGUAGE_UNAVAILABLE: { status: 400, retryable: false },
   SNIPPET_NOT_FOUND: { status: 404, retryable: false },
   PERSON_UNREACHABLE: { status: 501, retryable: false },
+  APPROVAL_NEEDED: { status: 403, retryable: true },
+  APPROVAL_NOT_FOUND: { status: 404, retryable: false },
   TOOL_NOT_FOUND: { status: 404, retryable: false },
   TOOL_NAME_TAKEN: { status: 409, retryable: false },
   TOOL_INVALID: { status: 422, retryable: false },

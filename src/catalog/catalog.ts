@@ -18,6 +18,8 @@ import type {
   ToolFinder,
   ToolResult,
 } from "./tool.ts";
+import { type Approval, approveCall, tellCall } from "./approve-call.ts";
+import type { CallApprovals } from "../approvals/call-approvals.ts";
 import { askThrough } from "./question.ts";
 import { assertForCode, innerCall, isForCode } from "./inner-call.ts";
 import type { KeptResults } from "./kept-results.ts";
@@ -85,6 +87,8 @@ export interface CatalogOptions {
   readonly isDefault?: (tool: Tool) => boolean;
   readonly policy?: Policy;
   readonly quota?: Quota;
+  /** Absent: calls that a person must approve are asked through the client alone. */
+  readonly approvals?: CallApprovals;
   readonly log?: CatalogLog;
   readonly limits?: Partial<ResultLimits>;
 }
@@ -127,6 +131,8 @@ interface Trail {
   readonly notices: string[];
   sandbox?: Sandbox;
   code?: RunCode;
+  /** How a person approved it. */
+  approval?: Approval | "outer";
   /** What the sandbox's network refuses during the call. Absent if the call runs no programs. */
   refusals?: RefusalWatch;
 }
@@ -179,6 +185,7 @@ class Door {
       durationMs: performance.now() - startedAt,
       ...(trail.sandbox && { sandbox: trail.sandbox.id }),
       ...(trail.code && toAudited(trail.code)),
+      ...(trail.approval && { approval: trail.approval }),
     };
     this.#options.audit?.record(audited);
     await this.#options.audit?.written();
@@ -207,12 +214,21 @@ class Door {
     // A tool that delegates leaves it to the tool that it calls.
     if (!tool.listsOrEnds && !tool.delegates) audit?.assertWritable();
     call.signal.throwIfAborted();
+    if (tool.needsApproval) await this.#approve(principal, tool, parsed, call);
     const result = await tool.run(this.#context(principal, tool, call), parsed);
     if (this.#passedOn.has(result)) return { result };
     const keep = (text: string): string => this.#keeping.results.keep(principal, text);
     const shaped = shapeResult(result, { ...LIMITS, ...limits }, keep);
     place.count(resultBytes(shaped));
     return { result: shaped };
+  }
+
+  // eslint-disable-next-line max-params -- as `#attempt`
+  async #approve(principal: Principal, tool: Tool, args: unknown, call: TrailedCall): Promise<void> {
+    const named = { principal: principal.id, tool: tool.name, arguments: args };
+    call.trail.approval = call.isApproved
+      ? "outer"
+      : await approveCall(named, tellCall(tool, args), { ...call, approvals: this.#options.approvals });
   }
 
   #finder(principal: Principal): ToolFinder {
@@ -243,6 +259,10 @@ class Door {
       progress: (progress) => call.progress?.(progress),
       log: (level, data, logger) => call.log?.(level, data, logger),
       tools: this.#finder(principal),
+      approve: async (args, shown) => {
+        const named = { principal: principal.id, tool: tool.name, arguments: args };
+        call.trail.approval = await approveCall(named, shown, { ...call, approvals: this.#options.approvals });
+      },
       ask: (question) => askThrough(call.client, question, call.signal),
       call: (name, args, inner) => this.#callInside(principal, name, args, innerCall(call, inner)),
       runs: (code) => void (call.trail.code = code),
@@ -298,7 +318,7 @@ function callerOf(principal: Principal, { client }: CallOptions): Caller {
   return { principal, ...(client && { client }) };
 }
 
-type DoorCall = CallOptions & Pick<InnerCallOptions, "isForeign"> & { readonly nested?: Nested };
+type DoorCall = CallOptions & Pick<InnerCallOptions, "isForeign" | "isApproved"> & { readonly nested?: Nested };
 
 type TrailedCall = DoorCall & { readonly requestId: string; readonly trail: Trail };
 

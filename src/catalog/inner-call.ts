@@ -3,15 +3,18 @@ import { type CallClient, unreachable } from "./question.ts";
 import type { InnerCallOptions, Progress, Tool } from "./tool.ts";
 
 /** What of an outer call holds for one inside it. */
-export interface OuterCall extends Pick<InnerCallOptions, "isForeign"> {
+export interface OuterCall extends Pick<InnerCallOptions, "isForeign" | "isApproved"> {
   readonly signal: AbortSignal;
   readonly client?: CallClient;
   readonly progress?: ((progress: Progress) => void) | undefined;
 }
 
 /** The outer call, as one inside it has it. */
-export function innerCall<Outer extends OuterCall>(outer: Outer, { signal, isForeign, keepsSession }: InnerCallOptions = {}): Outer {
-  const { isForeign: _outer, progress, ...call } = outer;
+export function innerCall<Outer extends OuterCall>(
+  outer: Outer,
+  { signal, isForeign, keepsSession, isApproved }: InnerCallOptions = {},
+): Outer {
+  const { isForeign: _outer, isApproved: _approved, progress, ...call } = outer;
   return {
     ...call,
     // A client hears one row of reports, which only grows: it is the code's own.
@@ -19,6 +22,7 @@ export function innerCall<Outer extends OuterCall>(outer: Outer, { signal, isFor
     ...(outer.client && isForeign && { client: silent(keepsSession ? outer.client.id : undefined) }),
     ...(signal && { signal: AbortSignal.any([outer.signal, signal]) }),
     ...(isForeign && { isForeign }),
+    ...(isApproved && { isApproved }),
   } as Outer;
 }
 

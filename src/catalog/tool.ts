@@ -44,6 +44,8 @@ export interface Tool<Arguments = unknown> {
   readonly from?: { readonly server: string; readonly tool: string };
   /** Of a built-in tool that no list shows by default: a list shows it to whoever has tools of that origin. */
   readonly shownBeside?: NonNullable<Tool["origin"]>;
+  /** Set: a person approves each call of it. */
+  readonly needsApproval?: true;
   /** Set: no code of a user's calls it. It changes which tools, servers or secrets there are. */
   readonly notForCode?: true;
   /**
@@ -88,6 +90,11 @@ export interface ToolContext {
    * parent. Rejects with `TOOL_NOT_FOUND` for an unknown name, and with `FORBIDDEN` beyond 8 calls in each other.
    */
   call(name: string, args: unknown, options?: InnerCallOptions): Promise<ToolResult>;
+  /**
+   * Has a person approve what this call is to do, which stands in `shown`, for these arguments of it and once. Rejects with `APPROVAL_NEEDED`, which
+   * says how to approve it where nobody can be asked, and with `FORBIDDEN` if the person does not want it.
+   */
+  approve(args: unknown, shown: string): Promise<void>;
   readonly results: ResultStore;
   /** Tells the audit which code of a user this call runs, and in which sandbox once it is known. The last word holds. */
   runs(code: RunCode): void;
@@ -106,6 +113,8 @@ export interface InnerCallOptions {
    * foreign call has no session.
    */
   readonly keepsSession?: true;
+  /** A person has approved it as part of the outer call. */
+  readonly isApproved?: boolean;
 }
 
 /** A version of a user's code. */

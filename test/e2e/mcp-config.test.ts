@@ -27,6 +27,10 @@ async function useTool(transport: ConstructorParameters<typeof StdioClientTransp
   return (await use(transport, "mcp_one_count", {})).content;
 }
 
+function textOf({ content }: Awaited<ReturnType<typeof use>>): string {
+  return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+}
+
 // eslint-disable-next-line max-params -- what is called, and where
 async function use(transport: ConstructorParameters<typeof StdioClientTransport> | URL, tool: string, args: Record<string, unknown>) {
   let told = (): void => undefined;
@@ -65,6 +69,25 @@ it("serves tools that no list shows to searches and scripts, and tells new clien
   expect(content).toMatchObject([{ text: '["1","2"]' }, { text: expect.stringMatching(/^\[calls: 2/) }]);
   const { instructions } = await use(new URL(`${server.url}/mcp`), "search_tools", { query: "count" });
   expect(instructions).toMatch(/\n\d+ tools of MCP servers are in no list: .*search_tools.* They are of: one \d+\.\n/);
+});
+
+it("has a person approve a call at the command line, once", async () => {
+  const held = join(folder, "held.json");
+  await writeFile(held, JSON.stringify({ mcpServers: { one: hubServer({ approve: "always" }) } }));
+  await using server = await openTestServer(home, 0, "--mcp-config", held);
+  await using cli = await openCliHome();
+  const approval = (...argv: string[]) => cli.run(["approval", ...argv, "--home", join(home.path, ".belljar")]);
+  const call = async () => textOf(await use(new URL(`${server.url}/mcp`), "mcp_one_count", {}));
+  const refused = await call();
+  const [, id = ""] = /approval give ([0-9a-f]{16}),/.exec(refused) ?? [];
+  expect(refused).toMatch(/^APPROVAL_NEEDED: A person must approve this call of mcp_one_count: /);
+  expect((await approval("list")).stdout).toMatch(new RegExp(`^${id} +mcp_one_count +local +waits `, "m"));
+  expect((await approval("info", id)).stdout).toMatch(/^A model wants to call the tool mcp_one_count, .* "one"\. Its arguments:\n\{\}\n$/);
+  expect(await approval("give", id)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Approved once, until /) });
+  expect([await call(), (await call()).slice(0, 15)]).toEqual(["1", "APPROVAL_NEEDED"]);
+  expect(await approval("refuse", id)).toMatchObject({ code: 0, stdout: `${id}\n` });
+  expect(await approval("list")).toMatchObject({ code: 0, stderr: "No call waits for you.\n" });
+  expect(await approval("give", id)).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for a person") });
 });
 
 it("shows the servers, their last words and why one fails, and starts one again", async () => {

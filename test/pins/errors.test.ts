@@ -80,6 +80,8 @@ it("keeps every error code with its status", () => {
       "LANGUAGE_UNAVAILABLE 400",
       "SNIPPET_NOT_FOUND 404",
       "PERSON_UNREACHABLE 501",
+      "APPROVAL_NEEDED 403 retryable",
+      "APPROVAL_NOT_FOUND 404",
       "TOOL_NOT_FOUND 404",
       "TOOL_NAME_TAKEN 409",
       "TOOL_INVALID 422",

@@ -39,7 +39,7 @@ it("keeps every built-in tool with its arguments and results", () => {
       "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name max_bytes raw sandbox -> text status stdout stderr exit_code duration_ms truncated files",
       "run_code: code lang context_id env timeout_ms max_bytes raw sandbox -> text stdout stderr results error execution_count context_id exit_code duration_ms timed_out fresh truncated",
       "contexts: action context_id lang cwd sandbox -> data contexts",
-      "execute_tools_script: code language describe timeout_ms max_bytes -> text code returned signatures stdout stderr calls error",
+      "execute_tools_script: code language describe calls timeout_ms max_bytes -> text code returned signatures stdout stderr calls error",
       "run_command: command cwd env user timeout_ms background session max_bytes raw sandbox -> text stdout stderr exit_code signal duration_ms timed_out process_id truncated",
       "process: action process_id offset wait_ms max_bytes text close sandbox -> text ",
       "shell_run: session command timeout_ms max_bytes raw sandbox -> text session stdout stderr exit_code cwd duration_ms timed_out truncated created ended",

@@ -176,6 +176,8 @@ export const GUARANTEES = {
     "The package of a server that npx, uvx or their like start is installed in a sandbox that reaches the index and nothing else, and has no folder, variable or secret of the entry. None of its code runs at the install. What is installed is its owner's alone, and every later start has the same files until the owner updates it. The server then runs without network unless its entry says so.",
   "server-secrets-apart":
     "A secret that an entry names for hosts is not in the sandbox of its server: a placeholder is, whose value goes to these hosts alone. A value that the server gets itself, and a value of the entry that looks like a key, reaches that server alone. It is in no file of a sandbox, and not in the log, the errors and the infos of the server, neither plain nor in a common encoding.",
+  "calls-approved":
+    "A call of a server's tool whose entry asks for it is made only when a person has approved exactly this call, of this caller with these arguments: once, and within ten minutes. The person is shown all of it. A tool that says neither that it only reads nor that it destroys nothing counts as one that destroys. A script's calls are approved with the script, so many of each tool, and no code of a user's has one approved.",
   "servers-apart":
     "No two callers share an instance of a server, and no two clients of one that have a session or a connection. The servers of a file that the command line names, and their tools, are the local user's: nobody else is told of them.",
   "agents-ask-for-tools":

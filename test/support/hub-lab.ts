@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { StoredApprovals } from "../../src/approvals/stored-approvals.ts";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { createCallQuota } from "../../src/catalog/call-quota.ts";
 import { type Catalog, type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
@@ -64,6 +65,7 @@ export interface HubLab extends AsyncDisposable {
   readonly doors: ReturnType<Hub["doors"]>;
   /** Every call, read and prompt that came through. */
   readonly audited: readonly AuditedCall[];
+  readonly approvals: StoredApprovals;
   readonly problems: readonly string[];
   /** What a list shows. */
   names(principal?: Principal): readonly string[];
@@ -102,6 +104,7 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
     written: async () => undefined,
   };
   const quota = createCallQuota();
+  const approvals = new StoredApprovals(home);
   const catalog = createCatalog({
     sources: [hub],
     audit,
@@ -109,6 +112,7 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
     isDefault: () => false,
+    approvals,
   });
   const close = (): Promise<void> => hub[Symbol.asyncDispose]();
   return {
@@ -116,6 +120,7 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
     catalog,
     doors: hub.doors({ quota, audit }),
     audited,
+    approvals,
     problems,
     names: (principal = LOCAL) => {
       const page = JSON.parse(`[${catalog.listPage(principal).bytes.toString()}]`) as readonly { name: string }[];

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { StoredApprovals } from "../../src/approvals/stored-approvals.ts";
 import type { AuditedCall } from "../../src/audit/audit.ts";
 import { type Catalog, type CatalogOptions, createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallOptions } from "../../src/catalog/catalog.ts";
@@ -51,6 +52,7 @@ export async function openScriptLab(options: Partial<CatalogOptions> = {}): Prom
     sources: [fixedTools([...own, ...managing, ...memoTools(counted)]), lab.tools.source],
     sandboxes: lab.sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
+    approvals: new StoredApprovals(lab.path),
     audit: { assertWritable: () => undefined, record: (call) => void calls.push(call), written: async () => undefined },
     ...options,
   });
@@ -124,6 +126,7 @@ function memoTools(counted: Counted): readonly Tool[] {
     text("who", async ({ clientId, principal }) => `${clientId ?? "none"} ${principal.id}`),
     text("ask", async (context) => String((await context.ask({ message: "?", form: add.output as never })).accepted)),
     text("write", async () => "written", WRITES),
+    { ...text("merge", async () => "merged", WRITES), needsApproval: true },
     text("together", async ({ signal }) => together(signal)),
     text("hang", ({ signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)))),
     memo({ ...defineTool({ ...failing, input: z.looseObject({}), run: async () => ({ ...textResult("it broke"), isError: true }) }) }),

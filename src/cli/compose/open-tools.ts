@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { openOnce } from "../../async/open-once.ts";
 import type { Caller } from "../../catalog/caller.ts";
 import type { Catalog, CatalogLog, CatalogOptions } from "../../catalog/catalog.ts";
+import { StoredApprovals } from "../../approvals/stored-approvals.ts";
 import { createCatalog } from "../../catalog/catalog.ts";
 import { createCallQuota } from "../../catalog/call-quota.ts";
 import type { Quota } from "../../catalog/policy.ts";
@@ -123,6 +124,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     },
     onScopeChange: (listener) => toolServers.onChange(listener),
     quota,
+    approvals: new StoredApprovals(config.home),
     isDefault: isDefaultTool,
     defaultSandbox,
     surroundings: { introduce, findHostHint },

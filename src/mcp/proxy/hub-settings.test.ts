@@ -9,6 +9,7 @@ it("gives a server that says nothing a sandbox without network and folders", () 
     isolation: "sandbox",
     network: "none",
     list: "auto",
+    approve: "never",
     rename: {},
     mount: undefined,
     select: undefined,
@@ -24,6 +25,7 @@ it("reads what an entry says to the hub", () => {
     select: ["a"],
     rename: { a: "b" },
     list: "search",
+    approve: "always",
   };
   expect(readHubSettings({ ...given, isolation: "none", template: "node" }, place)).toEqual({
     isolation: "none",
@@ -33,6 +35,7 @@ it("reads what an entry says to the hub", () => {
     select: new Set(["a"]),
     rename: { a: "b" },
     list: "search",
+    approve: "always",
     template: "node",
   });
 });
@@ -47,6 +50,7 @@ it.each([
   [{ limits: { memory: 1 } }, /limits/],
   [{ select: "a" }, /select/],
   [{ list: "some" }, /list/],
+  [{ approve: true }, /approve/],
   [{ rename: { a: "" } }, /rename\.a/],
 ])("refuses %j, with the file, the server and the field", (entry, message) => {
   expect(() => readHubSettings(entry, place)).toThrow(

@@ -22,6 +22,8 @@ export interface HubSettings {
   readonly mount?: { readonly host: string; readonly mode: "copy" | "ro" | "rw" } | undefined;
   /** The upstream's names of the tools that callers get. Absent: all. */
   readonly select?: ReadonlySet<string> | undefined;
+  /** Which calls a person approves, each by itself: `destructive` those of tools that do not say that they only read, or destroy nothing. */
+  readonly approve: "always" | "destructive" | "never";
   /** Whether lists show its tools. */
   readonly list: Listing;
   /** What callers see in the place of an upstream's name. */
@@ -81,6 +83,7 @@ const settingsSchema = z.looseObject({
     .refine((uses) => new Set(Object.values(uses).map(({ env }) => env)).size === Object.keys(uses).length, "two are in one variable")
     .default({}),
   select: z.array(toolName).max(NAMES_MAX).optional(),
+  approve: z.enum(["always", "destructive", "never"]).default("never"),
   list: z.enum(["all", "search", "auto"]).default("auto"),
   rename: z
     .record(toolName, toolName)
@@ -92,7 +95,7 @@ const settingsSchema = z.looseObject({
 export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
-  const { isolation, network, limits, template, mounts, secrets, select, rename, list } = data;
+  const { isolation, network, limits, template, mounts, secrets, select, rename, list, approve } = data;
   const [only] = mounts;
   return {
     isolation,
@@ -103,6 +106,7 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
     mount: only && { host: only.host, mode: only.mode },
     select: select && new Set(select),
     list,
+    approve,
     rename,
   };
 }

@@ -4,6 +4,7 @@ import { refusalOf } from "../../catalog/refusal.ts";
 import { errorResult } from "../../catalog/result.ts";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
+import type { HubSettings } from "./hub-settings.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import { type Relink, relinkMeta } from "./relay/relink.ts";
 import { toResult } from "./relay/to-result.ts";
@@ -62,6 +63,8 @@ export interface ProxiedToolOptions {
   readonly definition: Definition;
   /** What the definition has beside. */
   readonly beside: JsonObject | undefined;
+  /** Which calls a person approves. */
+  readonly approve: HubSettings["approve"];
   readonly schemas: JsonSchemas;
   /** For a caller; without one for the owner, who looks at the list. */
   readonly relink: (caller?: Pick<ToolContext, "principal">) => Relink;
@@ -71,10 +74,12 @@ export interface ProxiedToolOptions {
 
 /** A tool of another server, for the catalog. Throws `ARGUMENTS_INVALID` for a schema that cannot be used. */
 export function proxiedTool(options: ProxiedToolOptions): Tool {
-  const { name, server, shown: tool, definition, schemas, beside, relink } = options;
+  const { name, server, shown: tool, definition, approve, schemas, beside, relink } = options;
   const { title, description, inputSchema, outputSchema, annotations } = definition;
   const shown = title ?? annotations?.title?.slice(0, TITLE_MAX) ?? definition.name.slice(0, TITLE_MAX);
   const isReadOnly = annotations?.readOnlyHint === true;
+  // A server that does not say that a tool destroys nothing has said nothing.
+  const isDestructive = !isReadOnly && annotations?.destructiveHint !== false;
   return {
     name,
     title: shown,
@@ -88,10 +93,10 @@ export function proxiedTool(options: ProxiedToolOptions): Tool {
         return relinkMeta(beside, relink());
       },
     }),
+    ...((approve === "always" || (approve === "destructive" && isDestructive)) && { needsApproval: true }),
     annotations: {
       readOnlyHint: isReadOnly,
-      // A server that does not say that a tool destroys nothing has said nothing.
-      destructiveHint: !isReadOnly && annotations?.destructiveHint !== false,
+      destructiveHint: isDestructive,
       idempotentHint: annotations?.idempotentHint ?? false,
       openWorldHint: annotations?.openWorldHint ?? true,
     },

@@ -237,6 +237,7 @@ export class Upstream implements AsyncDisposable {
     return proxiedTool({
       ...as,
       server: this.name,
+      approve: this.#server.settings.approve,
       definition,
       beside,
       schemas,

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { StoredApprovals } from "../../../src/approvals/stored-approvals.ts";
+import type { CallClient, ClientAnswer } from "../../../src/catalog/question.ts";
 import type { ToolResult } from "../../../src/catalog/tool.ts";
 import { openScriptLab, type ScriptLab } from "../../support/script-lab.ts";
 import { textOf } from "../../support/tools-lab.ts";
@@ -140,9 +142,59 @@ it("shows a long result in part, and keeps the whole of it", async () => {
   expect((await lab.call("read_result", read)).isError).toBeUndefined();
 });
 
-it("is listed beside tools of servers, and not in a list without them", () => {
-  const shown = lab.catalog.list({ id: "local", name: "local" }).map(({ name }) => name);
-  expect(shown).toContain("execute_tools_script");
+describe("a script that calls tools which need approval", () => {
+  const code = "return [await tools.memo.merge(), await tools.memo.merge(), await tools.memo.merge().catch((error) => error.code)];";
+  const asking = (answer: ClientAnswer) => {
+    const asked: string[] = [];
+    const client: CallClient = { id: "asking", ask: async ({ message }) => (asked.push(message), answer) };
+    return { asked, call: (args: object) => lab.call("execute_tools_script", args, { client }) };
+  };
+
+  it("is shown to the person once, with its tools and a count each, and calls them no more often", async () => {
+    const { asked, call } = asking({ action: "accept", content: { approve: true } });
+    const before = lab.calls.length;
+    expect(returned(await call({ code, calls: { "memo.merge": 2, "memo.add": 5 } }))).toEqual(["merged", "merged", "APPROVAL_NEEDED"]);
+    expect(asked).toEqual([
+      `A model wants to run a script that calls, with arguments of its own choice:\n- mcp_memo_merge, at most 2 times\n\nIt is in javascript:\n${code}`,
+    ]);
+    expect(lab.calls.slice(before).map(({ tool, approval }) => [tool, approval])).toEqual([
+      ["mcp_memo_merge", "outer"],
+      ["mcp_memo_merge", "outer"],
+      ["execute_tools_script", "asked"],
+    ]);
+  });
+
+  it("does not begin if the person does not want it", async () => {
+    const { call } = asking({ action: "decline" });
+    const begun = lab.begun.names.length;
+    expect(await call({ code, calls: { mcp_memo_merge: 3 } })).toMatchObject({ isError: true, value: { code: "FORBIDDEN" } });
+    expect(lab.begun.names).toHaveLength(begun);
+  });
+
+  it("says what to write if it names them not, and calls none", async () => {
+    const { asked, call } = asking({ action: "accept", content: { approve: true } });
+    const result = await call({ code: "return await tools.memo.merge();" });
+    expect(textOf(result)).toContain('"calls": {"mcp_memo_merge":1}');
+    expect(asked).toEqual([]);
+    expect(textOf(await call({ code, calls: { "memo.no": 1 } }))).toMatch(/^TOOL_NOT_FOUND: `calls` names "memo\.no"/);
+  });
+
+  it("is approved at the command line where nobody can be asked, once and as it is", async () => {
+    const approvals = new StoredApprovals(lab.lab.path);
+    const args = { code, calls: { "memo.merge": 2 } };
+    const run = async (given: object): Promise<unknown> => {
+      const { value } = await lab.call("execute_tools_script", given);
+      return (value as { readonly code?: string; readonly returned?: unknown }).code ?? "ran";
+    };
+    expect(await run(args)).toBe("APPROVAL_NEEDED");
+    const [waiting] = await approvals.list();
+    expect(waiting?.shown).toContain("mcp_memo_merge, at most 2 times");
+    await approvals.give(waiting?.id ?? "");
+    expect(await run({ ...args, code: `${code} ` })).toBe("APPROVAL_NEEDED");
+    expect(await run({ ...args, calls: { "memo.merge": 3 } })).toBe("APPROVAL_NEEDED");
+    expect(await run(args)).toBe("ran");
+    expect(await run(args)).toBe("APPROVAL_NEEDED");
+  });
 });
 
 it("names a tool or server that there is not", async () => {

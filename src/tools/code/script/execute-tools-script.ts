@@ -9,12 +9,14 @@ import { closeLine, factLine, printedText } from "../../output-text.ts";
 import { HOUR_MS, timeoutArgument } from "../../shell/command-argument.ts";
 import { showOutput } from "../../shown-output.ts";
 import type { ToolLimits } from "../../tool-limits.ts";
+import { type ApprovedCalls, approveScript } from "./approve-script.ts";
 import { type Described, describeTools } from "./describe-tools.ts";
 import { scriptPaths } from "./script-paths.ts";
 import { boundTexts, returnedContent, toScriptResult } from "./script-value.ts";
 
 /** Of what it prints. */
 const PRINTED_BYTES = 4_096;
+const APPROVED_MAX = 50;
 
 const Input = z
   .strictObject({
@@ -31,6 +33,11 @@ const Input = z
       .max(50)
       .optional()
       .describe("In place of code: returns the signatures of these tools, or of all of a server"),
+    calls: z
+      .record(z.string().min(1).max(200), z.number().int().min(1).max(SCRIPT_CALLS.most))
+      .refine((calls) => Object.keys(calls).length <= APPROVED_MAX, `at most ${APPROVED_MAX} tools`)
+      .optional()
+      .describe('How often it calls tools that need a person\'s approval, as {"github.merge": 2}; the person is asked once'),
     timeout_ms: timeoutArgument("The script is ended after so long. At most an hour"),
     max_bytes: maxBytesArgument(),
   })
@@ -89,29 +96,39 @@ function describeResult(described: Described, wanted: readonly string[], { langu
 async function runScriptOf(
   { runScript, config }: ToolsScriptOptions,
   context: ToolContext,
-  { paths }: Described,
-  { code = "", language = "javascript", timeout_ms, max_bytes = SHOWN_BYTES }: Arguments,
+  described: Described,
+  { code = "", language = "javascript", calls: wanted = {}, timeout_ms, max_bytes = SHOWN_BYTES }: Arguments,
 ): Promise<TextResult> {
+  const { paths } = described;
+  const approved = await approveScript(context, described, { language, code, calls: wanted });
   const calls = new Map<string, number>();
   const startedAt = performance.now();
   const outcome = await runScript(context.principal, {
     language,
     code,
     tools: paths,
-    callTool: countedCalls(context, new Set(paths.map(([name]) => name)), calls),
+    callTool: countedCalls(context, { described, approved }, calls),
     timeoutMs: timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS),
     signal: context.signal,
   });
   return toResult(context, outcome, { calls, max_bytes, durationMs: performance.now() - startedAt });
 }
 
+interface Allowed {
+  readonly described: Described;
+  readonly approved: ApprovedCalls;
+}
+
 /** Calls of the script, whoever wrote them: of the tools that it was given, through the door. */
-function countedCalls(context: ToolContext, known: ReadonlySet<string>, calls: Map<string, number>): CallTool {
+function countedCalls(context: ToolContext, { described, approved }: Allowed, calls: Map<string, number>): CallTool {
+  const known = new Map(described.tools.map((tool) => [tool.name, tool]));
   let count = 0;
   return async (name, args, signal) => {
-    if (!known.has(name)) throw new BelljarError("TOOL_NOT_FOUND", `This script has no tool ${JSON.stringify(name.slice(0, 100))}`);
+    const tool = known.get(name);
+    if (!tool) throw new BelljarError("TOOL_NOT_FOUND", `This script has no tool ${JSON.stringify(name.slice(0, 100))}`);
     calls.set(name, (calls.get(name) ?? 0) + 1);
-    const result = await context.call(name, args, { signal, isForeign: true, keepsSession: true });
+    const isApproved = approved.use(tool);
+    const result = await context.call(name, args, { signal, isForeign: true, keepsSession: true, isApproved });
     context.progress({ progress: ++count, message: name });
     return toScriptResult(result);
   };
