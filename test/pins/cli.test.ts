@@ -80,6 +80,8 @@ it("keeps every command with its options", () => {
       "client read URI --config --timeout --wire --json --server",
       "client prompt SERVER [PROMPT [KEY=VALUE...]] --config --timeout --wire --json",
       "client repl [SERVER] --config --timeout --wire",
+      "client login SERVER --config --scope --no-browser",
+      "client logout SERVER --config",
       "client record SERVER FILE --config",
       "client replay FILE --server",
       "client discover --json",

@@ -14,6 +14,7 @@ import { didYouMean } from "../suggest.ts";
 import { usage } from "../usage.ts";
 import { parseDuration } from "../values.ts";
 import { openAsking } from "./ask-person.ts";
+import { loginsOf } from "./logins.ts";
 import { openWireLog } from "./wire-log.ts";
 
 /** The servers of the command's file, with the options of its requests. Disposing it ends the servers. */
@@ -51,7 +52,15 @@ export async function openClient(call: CommandCall, context: CommandContext, ser
     const places = { env, workspaceFolder: process.cwd(), userHome: homedir(), version: readPackage().version };
     const { during, ...asking } = openAsking(context);
     const only = server === undefined ? {} : { only: [server] };
-    const opening = openMcpClient({ config, ...places, ...only, ...asking, ...(log && { onMessage: log.add }), signal });
+    const opening = openMcpClient({
+      config,
+      ...places,
+      ...only,
+      ...asking,
+      logins: loginsOf(call, context),
+      ...(log && { onMessage: log.add }),
+      signal,
+    });
     const client = await withProgress(context.stderr, "Starting the servers", opening);
     const close = async (): Promise<void> => {
       await client[Symbol.asyncDispose]();

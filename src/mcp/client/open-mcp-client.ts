@@ -4,21 +4,25 @@ import type { ConfigScope } from "./config/expand.ts";
 import { isRecord } from "./config/is-record.ts";
 import { loadConfigText } from "./config/load-config-text.ts";
 import { readConfigText } from "./config/read-config.ts";
+import type { ServerTarget } from "./config/resolve-server.ts";
 import { inputsOf } from "./config/resolve-server.ts";
 import type { ConfigFile, ConfiguredServer } from "./config/server-config.ts";
 import { exposeNames } from "./exposed-names.ts";
 import type { JsonObject } from "./json-object.ts";
 import { openKeptSession } from "./kept-session.ts";
+import { ServerLogin } from "./oauth/server-login.ts";
 import { loadTarget } from "./load-target.ts";
 import type { McpClient, McpClientOptions, McpServer, McpTool, ToolList } from "./mcp-client.ts";
 import { readParamHeaders } from "./param-headers.ts";
 import type { ServerHandlers } from "./server-handlers.ts";
-import type { RequestOptions, ServerSession } from "./server-session.ts";
+import type { ClientSession } from "./person-session.ts";
+import { openPersonSession } from "./person-session.ts";
+import type { RequestOptions } from "./server-session.ts";
 
 const START_TIMEOUT_MS = 60_000;
 
 interface OpenServer extends McpServer {
-  readonly session?: ServerSession;
+  readonly session?: ClientSession;
 }
 
 /**
@@ -70,18 +74,28 @@ async function openServer(server: ConfiguredServer, file: string, scope: McpClie
   if (config.isDisabled) return { name, state: "disabled" };
   try {
     const target = await loadTarget(config, file, scope);
-    const session = await openKeptSession(target, {
-      version: scope.version ?? "0",
-      startTimeoutMs: scope.startTimeoutMs ?? target.startTimeoutMs ?? START_TIMEOUT_MS,
-      handlers: handlersOf(name, scope),
-      ...(scope.signal && { signal: scope.signal }),
-    });
+    const session = await openTarget(target, scope);
     const { era, instructions, capabilities } = session;
     return { name, state: "ready", session, era, instructions, capabilities };
   } catch (error) {
     if (error instanceof BelljarError) return { name, state: "failed", error };
     throw error;
   }
+}
+
+async function openTarget(target: ServerTarget, scope: McpClientOptions): Promise<ClientSession> {
+  const { logins, openLoginDoor: openDoor, signal } = scope;
+  const oauth = target.kind === "stdio" ? undefined : target.oauth;
+  const login = oauth && logins && target.kind !== "stdio" ? new ServerLogin(target, oauth, logins) : undefined;
+  const open = async (): Promise<ClientSession> =>
+    openKeptSession(target, {
+      version: scope.version ?? "0",
+      startTimeoutMs: scope.startTimeoutMs ?? target.startTimeoutMs ?? START_TIMEOUT_MS,
+      handlers: handlersOf(target.name, scope),
+      login,
+      ...(signal && { signal }),
+    });
+  return login && openDoor ? openPersonSession(open, { login, openDoor, signal }) : open();
 }
 
 function handlersOf(server: string, { onElicit, onSample, onListChanged, onMessage }: McpClientOptions): ServerHandlers {
@@ -97,7 +111,7 @@ function handlersOf(server: string, { onElicit, onSample, onListChanged, onMessa
 }
 
 function toClient(servers: readonly OpenServer[]): McpClient {
-  const session = (name: string): ServerSession => sessionOf(servers, name);
+  const session = (name: string): ClientSession => sessionOf(servers, name);
   return {
     servers: servers.map(({ session: _session, ...shown }) => shown),
     async listTools({ server, ...options } = {}) {
@@ -119,7 +133,7 @@ function toClient(servers: readonly OpenServer[]): McpClient {
   };
 }
 
-function sessionOf(servers: readonly OpenServer[], name: string): ServerSession {
+function sessionOf(servers: readonly OpenServer[], name: string): ClientSession {
   const found = servers.find((server) => server.name === name);
   if (found?.session) return found.session;
   if (found?.error) throw found.error;
@@ -169,7 +183,7 @@ const LISTS = {
 
 /** All pages. What a server does not say that it has is an empty list, and what is no object is left out. */
 async function listAll(
-  session: ServerSession,
+  session: ClientSession,
   { method, ability, field }: (typeof LISTS)[keyof typeof LISTS],
   options?: RequestOptions,
 ): Promise<JsonObject[]> {
