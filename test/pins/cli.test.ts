@@ -80,6 +80,7 @@ it("keeps every command with its options", () => {
       "client read URI --config --timeout --wire --json --server",
       "client prompt SERVER [PROMPT [KEY=VALUE...]] --config --timeout --wire --json",
       "client repl [SERVER] --config --timeout --wire",
+      "client chat [SERVER] --config --model --api --system --max-steps --price --yes --timeout --wire",
       "client login SERVER --config --scope --no-browser",
       "client logout SERVER --config",
       "client record SERVER FILE --config",
