@@ -9,14 +9,17 @@ const SHARED = {
   config: {
     type: "string",
     value: "FILE",
-    description: "File with mcpServers, as any MCP host has it (default mcp.json in the home)",
+    description:
+      "File with mcpServers, as any MCP host has it (default mcp.json in the home, and what you approve of the project's .mcp.json)",
   },
+  sandbox: { type: "boolean", description: "Start programs in sandboxes, as `serve --mcp-config` does" },
   timeout: { ...COMMAND_TIMEOUT, description: "Maximum time of each request: 30s, 5m" },
   wire: { type: "string", value: "FILE", description: "Append every message of the protocol to this file, as lines of JSON" },
   json: JSON_OPTION,
 } as const satisfies Record<string, OptionSpec>;
 
-const STARTS = "The servers start on this machine, with your rights.";
+const STARTS = "The servers start on this machine, with your rights, unless --sandbox is given.";
+const STARTS_HERE = "The server starts on this machine, with your rights.";
 
 /** `belljar client ...`: a client of any MCP server. */
 export const CLIENT: readonly CommandSpec[] = [
@@ -66,7 +69,7 @@ export const CLIENT: readonly CommandSpec[] = [
     summary: "Keep MCP servers open, and take commands line by line",
     usage: "[SERVER]",
     positionals: { min: 0, max: 1 },
-    options: { config: SHARED.config, timeout: SHARED.timeout, wire: SHARED.wire },
+    options: { config: SHARED.config, sandbox: SHARED.sandbox, timeout: SHARED.timeout, wire: SHARED.wire },
     takesLines: true,
     exitCodes: EXIT_CODES,
     details: `A line is one of list, call, read and prompt, with its arguments as after \`belljar client\`; words with spaces stand in quotes. help shows the commands, exit ends. ${STARTS}`,
@@ -79,6 +82,7 @@ export const CLIENT: readonly CommandSpec[] = [
     positionals: { min: 0, max: 1 },
     options: {
       config: SHARED.config,
+      sandbox: SHARED.sandbox,
       model: { type: "string", value: "NAME", description: "The model (OPENAI_MODEL, ANTHROPIC_MODEL)" },
       api: {
         type: "string",
@@ -126,7 +130,7 @@ export const CLIENT: readonly CommandSpec[] = [
     positionals: { min: 2, max: 2 },
     options: { config: SHARED.config },
     exitCodes: EXIT_CODES,
-    details: `For programs: a host starts this command in place of the server. FILE is what --wire writes, and may hold secrets. ${STARTS}`,
+    details: `For programs: a host starts this command in place of the server. FILE is what --wire writes, and may hold secrets. ${STARTS_HERE}`,
     load: () => import("../commands/client-record.ts"),
   },
   {

@@ -1,4 +1,4 @@
-import { openMcpClient } from "../../mcp/client/open-mcp-client.ts";
+import { openReadClient } from "../../mcp/client/open-mcp-client.ts";
 import { askForChallenge } from "../../mcp/client/oauth/ask-for-challenge.ts";
 import { ServerLogin } from "../../mcp/client/oauth/server-login.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -10,7 +10,7 @@ import { printLine } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const [name = ""] = call.positionals;
-  const { target, oauth, places } = await findLoginServer(call, context, name);
+  const { target, oauth, files, places } = await findLoginServer(call, context, name);
   const { stderr, signal } = context;
   const logins = loginsOf(call, context);
   const login = new ServerLogin(target, oauth, logins);
@@ -18,7 +18,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const door = openTerminalDoor(context, { opensBrowser: !isSet(call, "no-browser") });
   const { issuer } = await login.logIn(challenge, door, { scope: textOption(call, "scope"), signal });
   printLine(stderr, `Logged in to "${name}" at ${issuer}.`);
-  await using client = await openMcpClient({ ...places, only: [name], logins, signal });
+  await using client = await openReadClient(files, { ...places, only: [name], logins, signal });
   const [server] = client.servers;
   if (server?.error) throw server.error;
   return 0;

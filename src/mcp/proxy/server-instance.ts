@@ -79,7 +79,8 @@ export async function openInstance(
   }
 }
 
-function sandboxOptions({ network, limits, template, mount }: HubServer["settings"]): CreateOptions {
+/** The sandbox that the entry of a server describes. */
+export function sandboxOptions({ network, limits, template, mount }: HubServer["settings"]): CreateOptions {
   return {
     network,
     ...(limits && { limits }),
@@ -92,7 +93,8 @@ function sandboxOptions({ network, limits, template, mount }: HubServer["setting
   };
 }
 
-function inSandbox(sandbox: Sandbox, { name, command, args, ownEnv, cwd }: StdioTarget): SandboxTransport {
+/** The program of a server, in a sandbox. */
+export function inSandbox(sandbox: Sandbox, { name, command, args, ownEnv, cwd }: StdioTarget): SandboxTransport {
   const start = async (signal: AbortSignal) => {
     try {
       return await sandbox.guest.exec({ argv: [command, ...args], env: ownEnv, signal, ...(cwd !== undefined && { cwd }) });
