@@ -82,8 +82,12 @@ function isLostSession(transport: Connected["transport"], cause: unknown): boole
 }
 
 /** Undefined where a request is more than a request and its answer. */
-function openRaw(target: ServerTarget, { client, transport }: Connected, { version, handlers }: ConnectOptions): RawHttp | undefined {
-  const isRaw = client.getProtocolEra() === "modern" && transport instanceof StreamableHTTPClientTransport && !handlers?.message;
+function openRaw(
+  target: ServerTarget,
+  { client, transport }: Connected,
+  { version, handlers, login }: ConnectOptions,
+): RawHttp | undefined {
+  const isRaw = client.getProtocolEra() === "modern" && transport instanceof StreamableHTTPClientTransport && !handlers?.message && !login;
   const revision = client.getNegotiatedProtocolVersion();
   if (!isRaw || target.kind === "stdio" || revision === undefined) return undefined;
   const { name, url, headers } = target;

@@ -1,5 +1,6 @@
 import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { StdioTarget } from "../client/config/resolve-server.ts";
 import { openSession, type ServerSession } from "../client/server-session.ts";
 import { ProcessTransport } from "../client/transport/process-transport.ts";
 import type { ProgramTransport } from "../client/transport/program-transport.ts";
@@ -76,6 +77,23 @@ export async function openInstance(
     await sandbox.kill().catch(() => undefined);
     throw cause;
   }
+}
+
+/** Where the program of a server runs. */
+export interface ServerPlace extends AsyncDisposable {
+  readonly openProgram: () => SandboxTransport;
+}
+
+/** The sandbox of a server, for a client of its own. Disposing it ends the server. Rejects with an error that names it. */
+export async function openServerPlace(
+  parts: InstanceParts,
+  server: HubServer & { readonly target: StdioTarget },
+  { principal, signal }: Pick<InstanceStart, "principal" | "signal">,
+): Promise<ServerPlace> {
+  const { env } = await revealSecrets(parts.secrets, server, principal);
+  const given = { ...server, target: { ...server.target, ownEnv: { ...server.target.ownEnv, ...env } } };
+  const { sandbox, command } = await openServerSandbox(parts, given, { principal, signal });
+  return { openProgram: () => inSandbox(sandbox, server.name, command), [Symbol.asyncDispose]: () => sandbox.kill() };
 }
 
 interface InstanceRest extends Pick<ServerInstance, "calls"> {
