@@ -166,8 +166,14 @@ export const GUARANTEES = {
     "The packages of a tool are installed in a sandbox that reaches the index and nothing else, has no secret and none of the code that asks for them. Code of a package runs at the install only if the tool says so. What is installed is in tools of one owner alone, and in nobody's list of snapshots; only a call of such a tool begins with it. A version has the packages with the hashes that it was tested with.",
   "servers-stay-inside":
     "A server of an MCP configuration runs in a sandbox of its own, without the host's files, network and environment. Only an entry in a file that a person has named gives it a folder, a network or a variable, or has it run on the host. Its messages are data: none of what it says runs outside.",
+  "servers-from-the-network":
+    "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
+  "servers-approved":
+    "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
+  "servers-pinned":
+    'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. Without it each change is told.',
   "servers-apart":
-    "No two callers share an instance of a server, and no two clients of one that have a session or a connection. The servers of a file that the command line names, and their tools, are the local user's: nobody else is told of them.",
+    "No two callers share an instance of a server, and no two clients of one that have a session or a connection. A server and its tools are its owner's. Nobody else is told of them, but a token whose scope names a server of the local user's.",
   "agents-ask-for-tools":
     "A tool that an agent has written goes live only when the person agrees, who is shown its code or what changes of it, its network and its secrets, or where the configuration says that nobody is asked. Before, its tests reach no network and no secret. A token gives tools to callers only with the scope `tools:publish`, and shares them only with `tools:share`.",
   "states-apart":

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { redactText } from "../../src/audit/redact.ts";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallClient } from "../../src/catalog/question.ts";
@@ -26,6 +27,8 @@ export interface HubLabOptions {
   readonly idleMs?: number;
   readonly prefix?: string;
   readonly listMax?: number;
+  /** Of earlier labs: what was approved in it is known. */
+  readonly pins?: string;
 }
 
 export interface HubCallOptions extends Partial<CallOptions> {
@@ -52,14 +55,15 @@ export interface HubLab extends AsyncDisposable {
 }
 
 export async function openHubLab(servers: object, options: HubLabOptions = {}): Promise<HubLab> {
-  const { env = {}, idleMs = 600_000, prefix = "mcp_", listMax = 40 } = options;
   const home = await makeHome();
+  const { env = {}, idleMs = 600_000, prefix = "mcp_", listMax = 40, pins = join(home.path, "pins") } = options;
   const sandboxes = createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto")), config });
   const problems: string[] = [];
   const scope = { env, workspaceFolder: "/", userHome: "/", inputs: new Map(), lookOnHost };
   const file = await readHubFile(JSON.stringify({ mcpServers: servers }), "mcp.json", scope);
   const report = (problem: string): void => void problems.push(problem);
-  const hub = new Hub(file, { sandboxes, version: "1", schemas: openJsonSchemas, idleMs, prefix, listMax, report });
+  const kept = { pins, principalOf: async () => LOCAL, redact: redactText };
+  const hub = new Hub(file, { sandboxes, version: "1", schemas: openJsonSchemas, idleMs, prefix, listMax, report, ...kept });
   const catalog = createCatalog({
     sources: [hub],
     sandboxes,

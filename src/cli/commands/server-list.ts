@@ -7,12 +7,21 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const { stdout, stderr } = context;
   const servers = await (await openMcpServers(call, context)).list();
   if (isSet(call, "json")) printJson(stdout, servers);
-  else if (servers.length === 0) printLine(stderr, "That server was started without MCP servers: `serve --mcp-config FILE` names them.");
+  else if (servers.length === 0)
+    printLine(stderr, "There are no MCP servers: `belljar server add` adds one, and BELLJAR_URL names a running Belljar.");
   else {
-    const rows = servers.map(({ name, state, isolation, tools, instances, error }) => {
-      return [name, state, isolation ?? "-", String(tools.length), String(instances), error?.message.split("\n", 1)[0] ?? ""];
+    const rows = servers.map(({ name, state, isolation, tools, instances, changed = 0, error }) => {
+      return [
+        name,
+        state,
+        isolation ?? "-",
+        String(tools.length),
+        String(instances),
+        String(changed),
+        error?.message.split("\n", 1)[0] ?? "",
+      ];
     });
-    printTable(stdout, rows, ["NAME", "STATE", "ISOLATION", "TOOLS", "RUNNING", "ERROR"]);
+    printTable(stdout, rows, ["NAME", "STATE", "ISOLATION", "TOOLS", "RUNNING", "CHANGED", "ERROR"]);
   }
   return 0;
 }

@@ -1,36 +1,79 @@
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { openOnce } from "../../async/open-once.ts";
+import { redactText } from "../../audit/redact.ts";
 import { openJsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Config } from "../../config/config.ts";
+import { ensureHome } from "../../config/private-directory.ts";
+import type { OwnerGrants } from "../../dynamic/run/owner-rights.ts";
 import { loadConfigText } from "../../mcp/client/config/load-config-text.ts";
 import { Hub } from "../../mcp/proxy/hub.ts";
-import { readHubFile } from "../../mcp/proxy/hub-file.ts";
+import { type HubScope, readHubFile } from "../../mcp/proxy/hub-file.ts";
+import type { HubFile } from "../../mcp/proxy/hub-server.ts";
+import { ownerPrincipal } from "../../mcp/proxy/sources/owner-principal.ts";
+import { type Entries, ServedServers } from "../../mcp/proxy/sources/served-servers.ts";
+import { ServerStore } from "../../mcp/proxy/sources/server-store.ts";
+import { watchFile } from "../../mcp/proxy/sources/watched-file.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
+import { createServersSeal } from "../../secrets/seal-servers.ts";
+import { homeWithKeyring } from "./home-with-keyring.ts";
 import { lookOnHost } from "./look-on-host.ts";
 import { readPackage } from "./package-root.ts";
 
 export interface HubOptions {
   /** The file that the command line names. */
-  readonly file: string;
-  readonly config: Config;
+  readonly file: string | undefined;
+  readonly config: Pick<Config, "home" | "secretsKey" | "mcp">;
   readonly sandboxes: Pick<LocalSandboxes, "create">;
+  /** What the owners of servers may have now. */
+  readonly owners: OwnerGrants;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What an owner sent to a Belljar that served none of it. */
+  readonly sent: (owner: string) => Promise<Entries>;
   readonly report: (problem: string) => void;
 }
 
-/** Begins to start the servers of a configuration. Rejects with `CONFIG_INVALID` for one that cannot be read. Disposing it ends them. */
-export async function openHub({ file, config, sandboxes, env, report }: HubOptions): Promise<Hub> {
-  const text = await loadConfigText(file);
-  const scope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
-  const schemas = openOnce(() => openJsonSchemas());
+/** The servers behind this process, and their tools. */
+export interface OpenedHub {
+  /** Disposing it ends the servers, and closes what is beside it. */
+  readonly hub: Hub;
+  readonly servers: ServedServers;
+}
+
+const NONE: HubFile = { servers: [], unusable: [] };
+
+/** Begins to start the local user's servers. Rejects with `CONFIG_INVALID` for a file that cannot be read. */
+export async function openHub({ file, config, sandboxes, owners, env, sent, report }: HubOptions): Promise<OpenedHub> {
+  const scope: HubScope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
+  const load = async (): Promise<HubFile> => (file === undefined ? NONE : readHubFile(await loadConfigText(file), file, scope));
+  const content = await load();
+  ensureHome(config.home);
   const { prefix, idleMs, listMax } = config.mcp;
-  return new Hub(await readHubFile(text, file, scope), {
+  const hub = new Hub(NONE, {
     sandboxes,
     version: readPackage().version,
-    schemas,
+    schemas: openOnce(() => openJsonSchemas()),
+    pins: pinsFolder(config),
+    principalOf: ownerPrincipal(owners),
+    redact: redactText,
     prefix,
     idleMs,
     listMax,
     report,
   });
+  const store = openServerStore(config);
+  const named = file === undefined ? undefined : { name: file, content };
+  const servers = await ServedServers.open({ hub, store, scope, file: named, sent, report });
+  if (file !== undefined) hub.own(await watchFile({ file, load, changed: (changed) => servers.setFile(changed), report }));
+  return { hub, servers };
+}
+
+/** The servers that owners have added to this home. */
+export function openServerStore(config: Pick<Config, "home" | "secretsKey">): ServerStore {
+  return new ServerStore(createServersSeal(homeWithKeyring(config)));
+}
+
+/** Where the definitions of servers are kept as they were approved. */
+export function pinsFolder({ home }: Pick<Config, "home">): string {
+  return join(home, "servers", "pins");
 }

@@ -19,6 +19,8 @@ export interface HubSettings {
   readonly select?: ReadonlySet<string> | undefined;
   /** What callers see in the place of an upstream's name. */
   readonly rename: Readonly<Record<string, string>>;
+  /** `strict`: a definition that has changed since it was approved is blocked. Absent: its change is told. */
+  readonly pin?: "strict" | undefined;
 }
 
 /** Where the one folder is inside. */
@@ -47,13 +49,14 @@ const settingsSchema = z.looseObject({
     .record(toolName, toolName)
     .refine((names) => Object.keys(names).length <= NAMES_MAX, `at most ${NAMES_MAX} names`)
     .default({}),
+  pin: z.literal("strict", { error: 'must be "strict", or be left out' }).optional(),
 });
 
 /** Throws `CONFIG_INVALID`, with the file, the server and the field. */
 export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
-  const { isolation, network, limits, template, mounts, select, rename } = data;
+  const { isolation, network, limits, template, mounts, select, rename, pin } = data;
   const [only] = mounts;
   return {
     isolation,
@@ -63,6 +66,7 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
     mount: only && { host: only.host, mode: only.mode },
     select: select && new Set(select),
     rename,
+    ...(pin && { pin }),
   };
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool, ToolContext } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { Principal } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";
 import { CALL_TIMEOUT_MS, type Progress, type ServerSession } from "../client/server-session.ts";
@@ -15,6 +15,8 @@ import { listTools } from "./list-tools.ts";
 import { OpenCall } from "./open-call.ts";
 import { type Definition, proxiedTool } from "./proxied-tool.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
+import type { ShownLists } from "./sources/pinned-lists.ts";
+import { blockedTool, type ServerPin } from "./sources/server-pin.ts";
 
 const INSTANCES_MAX = 32;
 const AGAIN_FIRST_MS = 1_000;
@@ -38,6 +40,11 @@ export interface UpstreamParts extends InstanceParts {
   /** Called after the tools have changed. */
   readonly changed: () => void;
   readonly stateChanged: () => void;
+  /** Whose sandboxes its instances run in. Asked at each start, as its rights change. */
+  readonly principal: () => Promise<Principal>;
+  /** Rejects with `FORBIDDEN` for a caller who may not use it. */
+  readonly authorise: (principal: Principal) => Promise<void>;
+  readonly pin: ServerPin;
 }
 
 type State = { readonly state: "starting" | "ready" } | { readonly state: "failed"; readonly error: BelljarError };
@@ -49,7 +56,7 @@ type State = { readonly state: "starting" | "ready" } | { readonly state: "faile
 export class Upstream implements AsyncDisposable {
   readonly #server: HubServer;
   /** What stands for it in names. */
-  readonly #label: string;
+  #label: string;
   readonly #parts: UpstreamParts;
   readonly #instances: Instances<ServerInstance>;
   readonly #closing = new AbortController();
@@ -59,6 +66,7 @@ export class Upstream implements AsyncDisposable {
   readonly #told = new Set<string>();
   #state: State = { state: "starting" };
   #tools: readonly Tool[] = [];
+  #shown: ShownLists | undefined;
   #digest = "";
   #failures = 0;
   /** Whose instance said last that its tools are others. */
@@ -74,7 +82,20 @@ export class Upstream implements AsyncDisposable {
     this.#parts = parts;
     const open = (signal: AbortSignal) => this.#open(signal);
     this.#instances = new Instances({ open, idleMs: parts.idleMs, most: INSTANCES_MAX, changed: parts.stateChanged });
+    this.restored = this.refresh().catch((cause: unknown) => parts.report(String(cause)));
     this.#looking = this.#keepLooking();
+  }
+
+  /** Resolves once it has the tools that are known of it from before this process. */
+  readonly restored: Promise<void>;
+
+  /** Begins to show what is approved and listed now, under the names of now. */
+  async refresh(label = this.#label): Promise<void> {
+    this.#label = label;
+    this.#shown = this.#parts.pin.shown() ?? this.#shown;
+    if (!this.#shown) return;
+    this.#tools = await this.#toTools((this.#shown.lists["tools"] ?? []) as readonly Definition[]);
+    this.#parts.changed();
   }
 
   get tools(): readonly Tool[] {
@@ -128,7 +149,8 @@ export class Upstream implements AsyncDisposable {
       this.#want();
     };
     const said = (chunk: Buffer): void => this.#said.add(chunk);
-    instance = await openInstance(this.#parts, this.#server, { principal: LOCAL, signal, listChanged, said });
+    const principal = await this.#parts.principal();
+    instance = await openInstance(this.#parts, this.#server, { principal, signal, listChanged, said });
     return instance;
   }
 
@@ -198,9 +220,9 @@ export class Upstream implements AsyncDisposable {
   async #take(listed: readonly Definition[]): Promise<void> {
     const digest = createHash("sha256").update(JSON.stringify(listed)).digest("base64");
     if (digest === this.#digest) return;
-    this.#tools = await this.#toTools(listed);
+    this.#shown = await this.#parts.pin.take({ tools: listed });
+    await this.refresh();
     this.#digest = digest;
-    this.#parts.changed();
   }
 
   async #toTools(listed: readonly Definition[]): Promise<readonly Tool[]> {
@@ -237,6 +259,8 @@ export class Upstream implements AsyncDisposable {
 
   /** A call that an HTTP server refused because it had lost the session had no effect, and is made once more. */
   async #call(context: ToolContext, tool: string, args: JsonObject): Promise<JsonObject> {
+    if (this.#shown?.blocked.has(`tools/${tool}`)) throw blockedTool(this.#server.name, tool);
+    await this.#parts.authorise(context.principal);
     const key = keyOf(context);
     // It has served no caller yet.
     this.#instances.handOver(LISTS, key);
