@@ -18,6 +18,9 @@ export const ERRORS = {
   SERVER_REFUSED: { status: 502, retryable: false },
   SERVER_BUSY: { status: 503, retryable: true },
   MCP_SERVER_NOT_FOUND: { status: 404, retryable: false },
+  MCP_SERVER_NOT_APPROVED: { status: 403, retryable: false },
+  MCP_SERVER_CHANGED: { status: 409, retryable: false },
+  MCP_SERVER_NAME_TAKEN: { status: 409, retryable: false },
   CANCELLED: { status: 499, retryable: false },
 
   RUNTIME_UNAVAILABLE: { status: 503, retryable: true },
@@ -93,6 +96,7 @@ export const ERRORS = {
   TOOL_TESTS_FAILED: { status: 422, retryable: false },
   TOOL_DEPENDENCIES_FAILED: { status: 422, retryable: false },
   TOOL_CLOSED: { status: 403, retryable: false },
+  TOOL_CHANGED: { status: 403, retryable: false },
   TOOL_IN_FOLDER: { status: 409, retryable: false },
   TOOL_CONFLICT: { status: 409, retryable: false },
   TOOL_STORE_BUSY: { status: 503, retryable: true },

@@ -174,7 +174,7 @@ function surfacesOf(
   const { config, facade, sandboxes, version, log } = options;
   const legacySse = config.legacySse === true;
   const box = mcpBoxSurface(mcpBoxOptions(options));
-  const described = [...(facade ? [facadeSurface({ ...facade, sandboxes })] : []), box];
+  const described = [...(facade ? [facadeSurface({ ...facade, sandboxes, servers: options.mcpServers })] : []), box];
   const openApi = openOnce((): Promise<OpenApiDocument> => createOpenApi([rest, ...described], version));
   const rest: RoutedSurface = restSurface({ ...options, assertReady, openApi });
   return [portsSurface(createGatewayPorts(options)), mcpSurface({ mcp, legacySse, log }), rest, ...described];

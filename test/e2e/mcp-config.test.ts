@@ -1,12 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
 import { hubServer } from "../support/hub-lab.ts";
 import { CLI, openTestHome, openTestServer, type TestHome } from "../support/served-home.ts";
+import { use, useTool } from "../support/use-tool.ts";
 
 let home: TestHome;
 let folder: string;
@@ -22,42 +21,21 @@ afterAll(async () => {
   await home[Symbol.asyncDispose]();
 });
 
-/** Connects, and waits until a tool is in the list, which the client hears of. Gives what it answers, and the instructions. */
-async function useTool(transport: ConstructorParameters<typeof StdioClientTransport> | URL): Promise<unknown> {
-  return (await use(transport, "mcp_one_count", {})).content;
-}
-
 function textOf({ content }: Awaited<ReturnType<typeof use>>): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 }
 
-// eslint-disable-next-line max-params -- what is called, and where
-async function use(transport: ConstructorParameters<typeof StdioClientTransport> | URL, tool: string, args: Record<string, unknown>) {
-  let told = (): void => undefined;
-  const changed = new Promise<void>((resolve) => (told = resolve));
-  const onChanged = (): void => void listed().then((isThere) => isThere && told());
-  const client = new Client({ name: "test", version: "1" }, { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } } });
-  const listed = async (): Promise<boolean> => (await client.listTools()).tools.some(({ name }) => name === tool);
-  await client.connect(transport instanceof URL ? new StreamableHTTPClientTransport(transport) : new StdioClientTransport(...transport));
-  try {
-    if (!(await listed())) await changed;
-    const { content } = await client.callTool({ name: tool, arguments: args });
-    return { content, instructions: client.getInstructions() };
-  } finally {
-    await client.close();
-  }
-}
-
 it("serves the tools of a configuration's servers over stdio", async () => {
   const argv = [CLI, "mcp", "--mcp-config", file];
-  expect(await useTool([{ command: process.execPath, args: argv, env: { ...home.env }, stderr: "inherit" }])).toEqual([
+  expect(await useTool("mcp_one_count", [{ command: process.execPath, args: argv, env: { ...home.env }, stderr: "inherit" }])).toEqual([
     { type: "text", text: "1" },
   ]);
 });
 
 it("serves them over HTTP, to each client from an instance of its own", async () => {
   await using server = await openTestServer(home, 0, "--mcp-config", file);
-  for (let turn = 0; turn < 2; turn += 1) expect(await useTool(new URL(`${server.url}/mcp`))).toEqual([{ type: "text", text: "1" }]);
+  for (let turn = 0; turn < 2; turn += 1)
+    expect(await useTool("mcp_one_count", new URL(`${server.url}/mcp`))).toEqual([{ type: "text", text: "1" }]);
 });
 
 it("serves tools that no list shows to searches and scripts, and tells new clients of them", async () => {
@@ -92,7 +70,7 @@ it("has a person approve a call at the command line, once", async () => {
 
 it("shows the servers, their last words and why one fails, and starts one again", async () => {
   await using server = await openTestServer(home, 0, "--mcp-config", file);
-  await useTool(new URL(`${server.url}/mcp`));
+  await useTool("mcp_one_count", new URL(`${server.url}/mcp`));
   await using cli = await openCliHome();
   const ask = (...argv: string[]) => cli.run(["server", ...argv], { env: { BELLJAR_URL: server.url } });
   expect(await ask("restart", "gone")).toMatchObject({ code: 1, stdout: expect.stringContaining("no program no-such-program") });
@@ -101,12 +79,13 @@ it("shows the servers, their last words and why one fails, and starts one again"
     ["one", expect.stringMatching(/ready|stopped/)],
     ["gone", "failed"],
   ]);
-  expect((await ask("list")).stdout).toMatch(/^gone +failed +sandbox +0 +0 +The server "gone" did not start/m);
+  expect((await ask("list")).stdout).toMatch(/^gone +failed +sandbox +0 +0 +0 +The server "gone" did not start/m);
   expect((await ask("info", "one")).stdout).toMatch(/^tool +mcp_one_count$/m);
   expect((await ask("logs", "one")).stdout).toContain("ready to serve");
   expect((await ask("restart", "one")).stdout).toMatch(/^one is ready, with \d+ tools\n$/);
   expect(await ask("info", "other")).toMatchObject({ code: 1, stderr: expect.stringContaining('no MCP server "other"') });
-  expect(await cli.run(["server", "list"])).toMatchObject({ code: 1, stderr: expect.stringContaining("BELLJAR_URL") });
+  expect(await cli.run(["server", "list"])).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("BELLJAR_URL") });
+  expect(await cli.run(["server", "restart", "one"])).toMatchObject({ code: 1, stderr: expect.stringContaining("BELLJAR_URL") });
 });
 
 it("says what is wrong with the file, and does not start", async () => {

@@ -178,10 +178,16 @@ export const GUARANTEES = {
     "A secret that an entry names for hosts is not in the sandbox of its server: a placeholder is, whose value goes to these hosts alone. A value that the server gets itself, and a value of the entry that looks like a key, reaches that server alone. It is in no file of a sandbox, and not in the log, the errors and the infos of the server, neither plain nor in a common encoding.",
   "calls-approved":
     "A call of a server's tool whose entry asks for it is made only when a person has approved exactly this call, of this caller with these arguments: once, and within ten minutes. The person is shown all of it. A tool that says neither that it only reads nor that it destroys nothing counts as one that destroys. A script's calls are approved with the script, so many of each tool, and no code of a user's has one approved.",
-  "servers-apart":
-    "No two callers share an instance of a server, and no two clients of one that have a session or a connection. The servers of a file that the command line names, and their tools, are the local user's: nobody else is told of them.",
   "logins-go-to-their-servers":
     "The token of a login at an MCP server goes to the origin of that server alone, and its refresh token to the issuer that gave it. Where a person logs in is named by the server: what it names has TLS, is no nearer to this machine than the server, and is believed only if the redirect has the state and the issuer of this login. Tokens lie in files that only the person may read, and stand in no output, error and recording.",
+  "servers-from-the-network":
+    "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
+  "servers-approved":
+    "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
+  "servers-pinned":
+    'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. Without it each change is told.',
+  "servers-apart":
+    "No two callers share an instance of a server, and no two clients of one that have a session or a connection. A server and its tools are its owner's. Nobody else is told of them, but a token whose scope names a server of the local user's.",
   "agents-ask-for-tools":
     "A tool that an agent has written goes live only when the person agrees, who is shown its code or what changes of it, its network and its secrets, or where the configuration says that nobody is asked. Before, its tests reach no network and no secret. A token gives tools to callers only with the scope `tools:publish`, and shares them only with `tools:share`.",
   "states-apart":

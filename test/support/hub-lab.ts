@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoredApprovals } from "../../src/approvals/stored-approvals.ts";
+import { redactText } from "../../src/audit/redact.ts";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
 import { createCallQuota } from "../../src/catalog/call-quota.ts";
 import { type Catalog, type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
@@ -48,6 +49,8 @@ export interface HubLabOptions {
   readonly on?: Pick<SecretLab, "sandboxes" | "store" | "home">;
   /** What sandboxes of servers with `docker run` begin with. */
   readonly templates?: Pick<Templates, "list">;
+  /** Of earlier labs: what was approved in it is known. */
+  readonly pins?: string;
 }
 
 export interface HubCallOptions extends Partial<CallOptions> {
@@ -85,7 +88,7 @@ export interface HubLab extends AsyncDisposable {
 }
 
 export async function openHubLab(servers: object, options: HubLabOptions = {}): Promise<HubLab> {
-  const { env = {}, packages, idleMs = 600_000, prefix = "mcp_", listMax = 40, concurrency = 64, queue = 256 } = options;
+  const { env = {}, packages, pins, idleMs = 600_000, prefix = "mcp_", listMax = 40, concurrency = 64, queue = 256 } = options;
   const { sandboxes, store, home, end } = options.on ? { ...options.on, end: async () => undefined } : await ownHome(packages);
   const problems: string[] = [];
   const scope = { env, workspaceFolder: "/", userHome: "/", inputs: new Map(), lookOnHost };
@@ -94,8 +97,9 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const programs = new PackagePrograms({ sandboxes, folder: join(home, "server-packages"), report, ...packages?.settings });
   const secrets = serverSecrets(store);
   const images = serverImages(async () => options.templates ?? { list: async () => [] });
+  const kept = { pins: pins ?? join(home, "pins"), principalOf: async () => LOCAL, redact: redactText };
   const bounds = { idleMs, prefix, listMax, concurrency, queue };
-  const hub = new Hub(file, { sandboxes, programs, secrets, images, version: "1", schemas: openJsonSchemas, ...bounds, report });
+  const hub = new Hub(file, { sandboxes, programs, secrets, images, version: "1", schemas: openJsonSchemas, ...bounds, ...kept, report });
   const audited: AuditedCall[] = [];
   const noted = new Set<() => void>();
   const audit = {

@@ -10,7 +10,7 @@ import { serverImages } from "./server-images.ts";
 import { serverSecrets } from "./server-secrets.ts";
 
 export interface ServerPartsOptions {
-  readonly config: Config;
+  readonly config: Pick<Config, "home" | "tools">;
   readonly sandboxes: Pick<LocalSandboxes, "create" | "hiddenSnapshots">;
   readonly secrets: Pick<SecretStore, "reveal">;
   readonly templates: () => Promise<Pick<Templates, "list">>;

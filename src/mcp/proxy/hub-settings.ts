@@ -28,6 +28,8 @@ export interface HubSettings {
   readonly list: Listing;
   /** What callers see in the place of an upstream's name. */
   readonly rename: Readonly<Record<string, string>>;
+  /** `strict`: a definition that has changed since it was approved is blocked. Absent: its change is told. */
+  readonly pin?: "strict" | undefined;
 }
 
 export interface ServerSecret {
@@ -89,13 +91,14 @@ const settingsSchema = z.looseObject({
     .record(toolName, toolName)
     .refine((names) => Object.keys(names).length <= NAMES_MAX, `at most ${NAMES_MAX} names`)
     .default({}),
+  pin: z.literal("strict", { error: 'must be "strict", or be left out' }).optional(),
 });
 
 /** Throws `CONFIG_INVALID`, with the file, the server and the field. */
 export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
-  const { isolation, network, limits, template, mounts, secrets, select, rename, list, approve } = data;
+  const { isolation, network, limits, template, mounts, secrets, select, rename, list, approve, pin } = data;
   const [only] = mounts;
   return {
     isolation,
@@ -108,6 +111,7 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
     list,
     approve,
     rename,
+    ...(pin && { pin }),
   };
 }
 

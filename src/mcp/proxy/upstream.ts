@@ -3,11 +3,12 @@ import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { Listing } from "../../catalog/unlisted.ts";
 import { BelljarError } from "../../errors.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { Principal } from "../../sandbox/sandbox.ts";
 import { isRecord } from "../client/config/is-record.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";
 import { LastLines } from "../client/transport/last-lines.ts";
+import { shapeOf } from "./describe-server.ts";
 import { hubNames } from "./hub-names.ts";
 import type { HubServer, McpServerInfo } from "./hub-server.ts";
 import { Instances } from "./instances.ts";
@@ -20,6 +21,8 @@ import { ServerCalls } from "./relay/server-calls.ts";
 import { ServerFollows } from "./relay/server-follows.ts";
 import { type Listed, ServerLists } from "./relay/server-lists.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
+import type { Lists, ShownLists } from "./sources/pinned-lists.ts";
+import { blockedItem, type ServerPin } from "./sources/server-pin.ts";
 
 const INSTANCES_MAX = 32;
 /** So many problems of its tools are told of one by one. */
@@ -28,6 +31,12 @@ const TOLD_MAX = 10;
 const LOG = { bytes: 64 * 1_024, lines: 1_000 };
 const NOTHING: Listed = { capabilities: {}, tools: [], resources: [], templates: [], prompts: [] };
 const MISSED_MAX = 20;
+/** Whose definition each request uses, and by which parameter. */
+const USES = {
+  "tools/call": ["tools", "name"],
+  "prompts/get": ["prompts", "name"],
+  "resources/read": ["resources", "uri"],
+} as const satisfies Readonly<Record<string, readonly [keyof Listed, string]>>;
 
 export interface UpstreamParts extends InstanceParts {
   readonly schemas: () => Promise<JsonSchemas>;
@@ -43,6 +52,13 @@ export interface UpstreamParts extends InstanceParts {
   /** Called after a list has changed. */
   readonly changed: (list: ListName) => void;
   readonly stateChanged: () => void;
+  /** The id of whoever owns it. */
+  readonly owner: string;
+  /** Whose sandboxes its instances run in. Asked at each start, as its rights change. */
+  readonly principal: () => Promise<Principal>;
+  /** Rejects with `FORBIDDEN` for a caller who may not use it. */
+  readonly authorise: (principal: Principal) => Promise<void>;
+  readonly pin: ServerPin;
 }
 
 /** A prompt of a server, under the name that callers see. */
@@ -58,7 +74,7 @@ export interface NamedPrompt {
 export class Upstream implements AsyncDisposable {
   readonly #server: HubServer;
   /** What stands for it in names. */
-  readonly label: string;
+  #label: string;
   readonly #parts: UpstreamParts;
   readonly #instances: Instances<ServerInstance>;
   readonly #lists: ServerLists;
@@ -72,25 +88,46 @@ export class Upstream implements AsyncDisposable {
   #tools: readonly Tool[] = [];
   #prompts: readonly NamedPrompt[] = [];
   #listed = NOTHING;
-  #digests = digestsOf(NOTHING);
+  #digests: Readonly<Record<string, string>>;
   #links: LinkOwner;
+  /** As it said last; undefined as long as it has said nothing to this process. */
+  #capabilities: JsonObject | undefined;
+  #shown: ShownLists | undefined;
+  #showing: Promise<void> = Promise.resolve();
 
   constructor(server: HubServer, label: string, parts: UpstreamParts) {
     this.#server = server;
-    this.label = label;
+    this.#label = label;
     this.#parts = parts;
+    this.#digests = digestsOf(NOTHING, label);
     this.#links = linksOf(label, server.name, NOTHING);
     const open = (signal: AbortSignal) => this.#open(signal);
     const { idleMs, stateChanged, report } = parts;
     this.#instances = new Instances({ open, idleMs, most: INSTANCES_MAX, changed: stateChanged });
     this.#follows = new ServerFollows(this.#instances);
     this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances });
+    this.restored = this.refresh().catch((cause: unknown) => report(String(cause)));
     const take = (listed: Listed): Promise<void> => this.#take(listed);
     this.#lists = new ServerLists({ name: server.name, instances: this.#instances, take, report, stateChanged });
   }
 
+  /** Resolves once it has what is known of it from before this process. */
+  readonly restored: Promise<void>;
+
+  /** Begins to show what is approved and listed now, under the names of now. */
+  refresh(label = this.#label): Promise<void> {
+    this.#label = label;
+    const turn = this.#showing.then(() => this.#show());
+    this.#showing = turn.catch(() => undefined);
+    return turn;
+  }
+
   get name(): string {
     return this.#server.name;
+  }
+
+  get label(): string {
+    return this.#label;
   }
 
   get tools(): readonly Tool[] {
@@ -116,15 +153,10 @@ export class Upstream implements AsyncDisposable {
   }
 
   info(): McpServerInfo {
-    const { name, target, settings } = this.#server;
-    const isolation = target.kind === "stdio" ? settings.isolation : "none";
     const { state, error } = this.#lists.state;
     return {
-      name,
+      ...shapeOf(this.#server),
       state: state === "ready" && this.#instances.size === 0 ? "stopped" : state,
-      transport: target.kind === "stdio" ? "stdio" : "http",
-      isolation,
-      ...(isolation === "sandbox" && { network: settings.network }),
       tools: this.#tools.map((tool) => tool.name),
       instances: this.#instances.size,
       ...(this.#missed.size > 0 && { refused: [...this.#missed] }),
@@ -137,13 +169,21 @@ export class Upstream implements AsyncDisposable {
     return this.#said.lines();
   }
 
-  /** Asks the instance of the caller's client, and gives the answer as it came. Rejects with `SERVER_BUSY`, and as a session does. */
-  request(context: RelayContext, method: string, params: JsonObject): Promise<JsonObject> {
+  /**
+   * Asks the instance of the caller's client, and gives the answer as it came. Rejects with `SERVER_BUSY`, with `TOOL_CHANGED` for what nobody has
+   * approved, with `FORBIDDEN`, and as a session does.
+   */
+  async request(context: RelayContext, method: string, params: JsonObject): Promise<JsonObject> {
+    const [list, key] = Object.hasOwn(USES, method) ? USES[method as keyof typeof USES] : [];
+    const used = key && String(params[key]);
+    if (list && used !== undefined && this.#shown?.blocked.has(`${list}/${used}`)) throw blockedItem(this.name, list, used);
+    await this.#parts.authorise(context.principal);
     return this.#calls.request(context, method, params);
   }
 
-  /** Calls `updated` after a resource has changed, as the caller's instance sees it, until what it gives is disposed. */
-  follow(context: RelayContext, uri: string, updated: () => void): Promise<Disposable> {
+  /** Calls `updated` after a resource has changed, as the caller's instance sees it, until what it gives is disposed. Rejects as `request`. */
+  async follow(context: RelayContext, uri: string, updated: () => void): Promise<Disposable> {
+    await this.#parts.authorise(context.principal);
     return this.#follows.follow({ key: keyOf(context), uri, updated }, context.signal);
   }
 
@@ -156,7 +196,7 @@ export class Upstream implements AsyncDisposable {
 
   /** Rejects with `NOT_SUPPORTED` for a server that is no package, and as the install does. */
   async update(signal: AbortSignal): Promise<UpdatedProgram> {
-    const updated = await updateServer(this.#parts, this.#server, { principal: LOCAL, signal });
+    const updated = await updateServer(this.#parts, this.#server, { principal: await this.#parts.principal(), signal });
     if (updated.before !== updated.now) await this.restart();
     return updated;
   }
@@ -173,7 +213,8 @@ export class Upstream implements AsyncDisposable {
     };
     const said = (chunk: Buffer): void => this.#said.add(chunk);
     const missed = (rules: readonly string[]): void => this.#miss(rules);
-    instance = await openInstance(this.#parts, this.#server, { principal: LOCAL, signal, events, said, missed });
+    const principal = await this.#parts.principal();
+    instance = await openInstance(this.#parts, this.#server, { principal, signal, events, said, missed });
     return instance;
   }
 
@@ -181,20 +222,29 @@ export class Upstream implements AsyncDisposable {
     for (const rule of rules) if (this.#missed.size < MISSED_MAX) this.#missed.add(rule);
   }
 
-  /** Tells of a change only if there is one. */
-  async #take(listed: Listed): Promise<void> {
-    const [before, now] = [this.#digests, digestsOf(listed)];
-    const isOther = (...lists: readonly (keyof Listed)[]): boolean => lists.some((list) => now[list] !== before[list]);
-    if (isOther("tools")) this.#tools = await this.#toTools(listed.tools);
+  async #take({ capabilities, ...lists }: Listed): Promise<void> {
+    this.#capabilities = capabilities;
+    this.#shown = await this.#parts.pin.take(lists);
+    await this.refresh();
+  }
+
+  /** What callers are shown of what it listed. Tells of a change only if there is one. */
+  async #show(): Promise<void> {
+    this.#shown = this.#parts.pin.shown() ?? this.#shown;
+    if (!this.#shown) return;
+    const listed = listedOf(this.#shown.lists, this.#capabilities);
+    const [before, now] = [this.#digests, digestsOf(listed, this.#label)];
+    const isOther = (...lists: readonly (keyof Listed | "label")[]): boolean => lists.some((list) => now[list] !== before[list]);
+    if (isOther("tools", "label")) this.#tools = await this.#toTools(listed.tools);
     this.#prompts = this.#toPrompts(listed.prompts);
-    this.#links = linksOf(this.label, this.name, listed);
+    this.#links = linksOf(this.#label, this.name, listed);
     this.#listed = listed;
     this.#digests = now;
     const { changed } = this.#parts;
-    if (isOther("resources", "templates", "capabilities")) changed("resources");
-    if (isOther("prompts")) changed("prompts");
+    if (isOther("resources", "templates", "capabilities", "label")) changed("resources");
+    if (isOther("prompts", "label")) changed("prompts");
     // Tools name resources, which now may be those of several servers.
-    if (isOther("tools", "resources")) changed("tools");
+    if (isOther("tools", "resources", "label")) changed("tools");
   }
 
   async #toTools(items: readonly JsonObject[]): Promise<readonly Tool[]> {
@@ -242,7 +292,7 @@ export class Upstream implements AsyncDisposable {
       beside,
       schemas,
       relink:
-        ({ principal } = { principal: LOCAL }) =>
+        ({ principal } = { principal: { id: this.#parts.owner, name: this.#parts.owner } }) =>
         (uri) =>
           this.#parts.links.out(principal, this.label, uri),
       call: (context, args) => this.request(context, "tools/call", { name: tool, arguments: args }),
@@ -275,7 +325,17 @@ function linksOf(label: string, name: string, { resources, templates }: Listed):
   return { label, name, uris, templates: new Set(templates.map(({ uriTemplate }) => String(uriTemplate))) };
 }
 
-function digestsOf(listed: Listed): Readonly<Record<string, string>> {
+function digestsOf(listed: Listed, label: string): Readonly<Record<string, string>> {
   const digest = (list: unknown): string => createHash("sha256").update(JSON.stringify(list)).digest("base64");
-  return Object.fromEntries(Object.entries(listed).map(([name, list]) => [name, digest(list)]));
+  return Object.fromEntries(Object.entries({ ...listed, label }).map(([name, list]) => [name, digest(list)]));
 }
+
+/** A server that has said nothing yet to this process can do what it listed before. */
+function listedOf(lists: Lists, said: JsonObject | undefined): Listed {
+  const of = (list: string): readonly JsonObject[] => (Array.isArray(lists[list]) ? lists[list].filter(isRecord) : []);
+  const [tools, resources, templates, prompts] = ["tools", "resources", "templates", "prompts"].map(of) as [Items, Items, Items, Items];
+  const known = { ...(resources.length + templates.length > 0 && { resources: {} }), ...(prompts.length > 0 && { prompts: {} }) };
+  return { capabilities: said ?? known, tools, resources, templates, prompts };
+}
+
+type Items = readonly JsonObject[];
