@@ -8,7 +8,7 @@ it.each([
   [{ type: "object" }],
   [{ type: "object", properties: { pattern: TEXT, $ref: TEXT }, required: ["pattern"], additionalProperties: false }],
   [{ type: "object", properties: { a: { anyOf: [TEXT, { type: "array", items: { enum: [1, { b: 2 }] }, maxItems: 9 }] } } }],
-  [{ type: "object", if: { properties: { a: true } }, then: { not: { const: 1 } }, properties: { a: { prefixItems: [TEXT] } } }],
+  [{ type: "object", if: { properties: { a: true } }, else: { not: { const: 1 } }, properties: { a: { prefixItems: [TEXT] } } }],
 ])("counts the parts of %j", (schema) => {
   expect(countParts(schema)).toBeLessThan(30);
 });

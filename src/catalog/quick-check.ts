@@ -4,17 +4,17 @@ const STEPS_MAX = 20_000;
 const CHARACTERS = 64;
 
 /** Words that hold no schema, and compare a value with themselves alone. */
-const PLAIN = new Set([
-  ...["type", "enum", "const", "required", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
-  ...["multipleOf", "minItems", "maxItems", "minProperties", "maxProperties"],
-]);
+const PLAIN = words(
+  "type enum const required minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems",
+  "minProperties maxProperties",
+);
 /** Words that the validator does not look at; formats are ignored. */
-const SILENT = new Set([
-  ...["title", "description", "default", "examples", "format", "deprecated", "readOnly", "writeOnly"],
-  ...["$schema", "$comment", "contentEncoding", "contentMediaType", "x-mcp-header"],
-]);
-const ONE = new Set(["additionalProperties", "items", "not", "if", "then", "else"]);
-const SEVERAL = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
+const SILENT = words(
+  "title description default examples format deprecated readOnly writeOnly $schema $comment contentEncoding contentMediaType",
+  "x-mcp-header",
+);
+const ONE = words("additionalProperties items not if then else");
+const SEVERAL = words("allOf anyOf oneOf prefixItems");
 
 /**
  * The number of parts of a schema each of which looks at a value once, so that a check takes no longer than both together say. Undefined where
@@ -65,6 +65,10 @@ function costOf(json: unknown, max: number): number {
     if (left.length === 0) break;
   }
   return cost;
+}
+
+function words(...lines: readonly string[]): ReadonlySet<string> {
+  return new Set(lines.flatMap((line) => line.split(" ")));
 }
 
 function isRecord(json: unknown): json is Readonly<Record<string, unknown>> {
