@@ -46,7 +46,10 @@ export function isOption(text: string): boolean {
   return text.startsWith("-") && text !== "-";
 }
 
-/** Whether the next argument is the option's value. Every command that has the option agrees, but for `-p` (`test/pins/cli.test.ts`). */
+/**
+ * Whether the next argument is the option's value. Every command that has the option agrees, but for a few (`test/pins/cli.test.ts`). Before
+ * the command such a one has its value.
+ */
 export function takesNext(text: string, options: Readonly<Record<string, OptionSpec>> = everyOption()): boolean {
   if (text.startsWith("--")) return options[text.slice(2)]?.type === "string";
   const shorts = Object.values(options);
@@ -57,7 +60,8 @@ export function takesNext(text: string, options: Readonly<Record<string, OptionS
 
 let known: Readonly<Record<string, OptionSpec>> | undefined;
 function everyOption(): Readonly<Record<string, OptionSpec>> {
-  known ??= Object.assign({}, ...COMMANDS.map(({ options }) => options), GLOBAL_OPTIONS) as Readonly<Record<string, OptionSpec>>;
+  const all = [...COMMANDS.flatMap(({ options }) => Object.entries(options)), ...Object.entries<OptionSpec>(GLOBAL_OPTIONS)];
+  known ??= Object.fromEntries([...all.filter(([, { type }]) => type === "boolean"), ...all.filter(([, { type }]) => type === "string")]);
   return known;
 }
 

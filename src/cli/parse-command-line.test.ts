@@ -31,6 +31,11 @@ describe("parseCommandLine", () => {
     expect(call.rest).toEqual(["ls", "-la", "--", "--help"]);
   });
 
+  it("takes --sandbox before the command with its name, and after those of client alone", () => {
+    expect(parse("--sandbox", "box", "mcp").options["sandbox"]).toBe("box");
+    expect(parse("client", "list", "--sandbox", "one")).toMatchObject({ positionals: ["one"], options: { sandbox: true } });
+  });
+
   it("accepts - as a file, for stdin", () => {
     expect(parse("run", "-", "--lang", "python").positionals).toEqual(["-"]);
   });

@@ -6,9 +6,9 @@ const REDRAW_MS = 200;
 
 type Screen = Writable & { readonly isTTY?: boolean };
 
-/** Prints on stderr what the command waits for, if the work takes over a second. */
-export async function withProgress<T>(stderr: Writable, what: string, work: Promise<T>): Promise<T> {
-  const timer = setTimeout(() => stderr.write(`${what} ...\n`), PATIENCE_MS);
+/** Prints on stderr what the command waits for, if the work takes over a second, and `until` has not aborted by then. */
+export async function withProgress<T>(stderr: Writable, what: string, work: Promise<T>, until?: AbortSignal): Promise<T> {
+  const timer = setTimeout(() => until?.aborted !== true && stderr.write(`${what} ...\n`), PATIENCE_MS);
   try {
     return await work;
   } finally {

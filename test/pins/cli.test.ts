@@ -119,12 +119,15 @@ it("ends run, exec and shell with 125 on our own failures", () => {
   expect(named).toEqual(["run 125", "exec 125", "shell 125"]);
 });
 
-/** The parser finds the command among options before it knows whose they are. `-p` is the port of `serve` there, and git's `-p` after its command. */
-it("gives an option one kind in all commands, but for three letters, which stand after the command", () => {
+/**
+ * The parser finds the command among options before it knows whose they are. `-p` is the port of `serve` there, and git's `-p` after its
+ * command; `--sandbox` has a name before the command, and none after those of `client`.
+ */
+it("gives an option one kind in all commands, but for three letters and --sandbox, which stand after the command", () => {
   const kinds = new Map<string, Set<string>>();
   for (const [name, { type, short }] of COMMANDS.flatMap(({ options }) => Object.entries<OptionSpec>({ ...options, ...GLOBAL_OPTIONS })))
     for (const key of [name, ...(short === undefined ? [] : [`-${short}`])]) kinds.set(key, (kinds.get(key) ?? new Set()).add(type));
-  expect([...kinds].filter(([, types]) => types.size > 1).map(([key]) => key)).toEqual(["-p", "-u", "-f"]);
+  expect([...kinds].filter(([, types]) => types.size > 1).map(([key]) => key)).toEqual(["-p", "sandbox", "-u", "-f"]);
 });
 
 it("shows an option once in the help of a command that gives it a meaning of its own", () => {

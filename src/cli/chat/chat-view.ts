@@ -13,7 +13,7 @@ const RESULT_SHOWN = 200;
 /** What a person sees of a chat: the model's words on stdout, and everything else on stderr. */
 export interface ChatView {
   readonly ears: Pick<TurnDoor, "onText" | "onCall" | "onResult" | "onReply">;
-  begin(model: string, tools: number): void;
+  begin(model: string): void;
   end(result: TurnResult, maxSteps: number): void;
   /** Ends the line that a reply was in the middle of. */
   broken(): void;
@@ -25,7 +25,7 @@ export function createChatView(context: CommandContext, price: Price | undefined
   const out = new TextOut(stdout);
   let dollars = 0;
   return {
-    begin: (model, tools) => printLine(stderr, `${model}, with ${plural(tools, "tool")}`),
+    begin: (model) => printLine(stderr, `The model is ${model}.`),
     broken: () => out.endLine(),
     ears: earsOf(context, out),
     end({ usage, calls, isOut }, maxSteps) {

@@ -26,17 +26,11 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const maxSteps = readSteps(textOption(call, "max-steps"));
   const system = await loadSystem(textOption(call, "system"));
   await using open = await openClient(call, context, call.positionals[0]);
-  const { tools, problems } = await open.client.listTools({ ...open.request, server: call.positionals[0] });
-  printProblems(
-    context.stderr,
-    problems.map(({ message }) => message),
-  );
   const view = createChatView(context, price);
-  view.begin(model.name, tools.length);
-  const door: TurnDoor = {
+  view.begin(model.name);
+  const door: Omit<TurnDoor, "tools"> = {
     model,
     system,
-    tools,
     maxSteps,
     mayCall: async (tool, args, signal) => isSet(call, "yes") || askCall(context, tool, args, signal),
     call: async ({ server, tool }, args, signal) => open.client.callTool({ server, tool, arguments: args }, { ...open.request, signal }),
@@ -45,24 +39,34 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const conversation = new Conversation();
   for await (const line of readMessages(context, "you> ")) {
     if (["exit", "quit"].includes(line.trim())) break;
-    if (line.trim() !== "") await oneTurn({ conversation, door, open, context, view }, line);
+    if (line.trim() !== "") await oneTurn({ conversation, door, open, context, view, server: call.positionals[0] }, line);
   }
   return 0;
 }
 
 interface Chat {
   readonly conversation: Conversation;
-  readonly door: TurnDoor;
+  readonly door: Omit<TurnDoor, "tools">;
   readonly open: CliClient;
   readonly context: CommandContext;
   readonly view: ReturnType<typeof createChatView>;
+  /** The only one that is used, if one is named. */
+  readonly server: string | undefined;
 }
 
-async function oneTurn({ conversation, door, open, context, view }: Chat, text: string): Promise<void> {
+/** The tools are those that the servers have now. */
+async function oneTurn({ conversation, door, open, context, view, server }: Chat, text: string): Promise<void> {
   using interrupts = openInterrupts(context);
   try {
     conversation.add({ role: "user", text });
-    const result = await open.during(() => runTurn(conversation, door, interrupts.signal));
+    const result = await open.during(async () => {
+      const { tools, problems } = await open.client.listTools({ ...open.request, server, signal: interrupts.signal });
+      printProblems(
+        context.stderr,
+        problems.map(({ message }) => message),
+      );
+      return runTurn(conversation, { ...door, tools }, interrupts.signal);
+    });
     view.end(result, door.maxSteps);
   } catch (error) {
     view.broken();

@@ -25,6 +25,8 @@ const CANCELLED: JsonObject = { action: "cancel" };
 export interface Asking extends Pick<McpClientOptions, "ask" | "onElicit" | "openLoginDoor"> {
   /** While this work runs, and at no other time, servers can ask. A question that is open at its end is cancelled before this settles. */
   readonly during: <Value>(work: () => Promise<Value>) => Promise<Value>;
+  /** Aborts with the first question: from then on the person knows what is waited for. */
+  readonly asked: AbortSignal;
 }
 
 /**
@@ -36,6 +38,8 @@ export function openAsking(context: CommandContext): Asking {
   const hasPerson = context.stdin.isTTY === true && context.stderr.isTTY === true;
   const turns = new Turns();
   const open = new Set<Promise<JsonObject>>();
+  const first = new AbortController();
+  const offer = offerLogin(context, turns);
   let running: AbortSignal | undefined;
 
   const elicit = async (question: McpQuestion): Promise<JsonObject> => {
@@ -45,7 +49,17 @@ export function openAsking(context: CommandContext): Asking {
     return asked.finally(() => open.delete(asked));
   };
   return {
-    ...(hasPerson && { ask: async (input) => turns.run(() => askInput(context, input)), openLoginDoor: offerLogin(context, turns) }),
+    asked: first.signal,
+    ...(hasPerson && {
+      async ask(input) {
+        first.abort();
+        return turns.run(() => askInput(context, input));
+      },
+      async openLoginDoor(wish) {
+        first.abort();
+        return offer(wish);
+      },
+    }),
     onElicit: hasPerson ? elicit : async (question) => refuse(context, question),
     async during(work) {
       const over = new AbortController();

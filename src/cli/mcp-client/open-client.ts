@@ -10,6 +10,7 @@ import { readPackage } from "../compose/package-root.ts";
 import { printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
 import { parseDuration } from "../values.ts";
+import type { Asking } from "./ask-person.ts";
 import { openAsking } from "./ask-person.ts";
 import { findConfig } from "./find-config.ts";
 import { loginsOf } from "./logins.ts";
@@ -47,9 +48,9 @@ export async function openClient(call: CommandCall, context: CommandContext, ser
     for (const one of opened.toReversed()) await one[Symbol.asyncDispose]();
   };
   try {
-    const { options, during } = await openParts({ call, context, files, opened });
+    const { options, during, asked } = await openParts({ call, context, files, opened });
     const opening = openReadClient(files, { ...options, ...(server !== undefined && { only: [server] }) });
-    const client = await withProgress(context.stderr, "Starting the servers", opening);
+    const client = await withProgress(context.stderr, "Starting the servers", opening, asked);
     opened.push(client);
     await tellFailures(client, context, server);
     return { client, request, during, [Symbol.asyncDispose]: close };
@@ -73,14 +74,14 @@ async function openParts({
   context,
   files,
   opened,
-}: Opening): Promise<Pick<CliClient, "during"> & { readonly options: PlacedClientOptions }> {
+}: Opening): Promise<Pick<Asking, "during" | "asked"> & { readonly options: PlacedClientOptions }> {
   const wire = textOption(call, "wire");
   const log = wire === undefined ? undefined : await openWireLog(wire);
   if (log) opened.push({ [Symbol.asyncDispose]: () => log.close() });
   // Few commands need the code of sandboxes.
   const places = isSet(call, "sandbox") ? await (await import("./sandbox-places.ts")).openSandboxPlaces(files, call, context) : undefined;
   if (places) opened.push(places);
-  const { during, ...asking } = openAsking(context);
+  const { during, asked, ...asking } = openAsking(context);
   const { env, signal } = context;
   const options = {
     env,
@@ -93,7 +94,7 @@ async function openParts({
     ...(log && { onMessage: log.add }),
     logins: loginsOf(call, context),
   };
-  return { options, during };
+  return { options, during, asked };
 }
 
 async function tellFailures({ servers }: McpClient, { stderr }: CommandContext, named: string | undefined): Promise<void> {

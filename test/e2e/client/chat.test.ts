@@ -53,7 +53,7 @@ describe.each(["openai", "anthropic"] as const)("a model of %s", (dialect) => {
     expect([code, stdout]).toEqual([0, "Let me see.\nIt is 3.\nBye.\n"]);
     expect(toldOf(place.model)).toEqual(["3"]);
     expect(stderr.split("\n")).toEqual([
-      expect.stringMatching(/^small, with \d+ tools$/) as string,
+      "The model is small.",
       '[rich: add] {"a":1,"b":2}',
       "  3",
       "200 tokens in, 20 out; 1 call; $0.0009, $0.0009 so far",
@@ -82,6 +82,13 @@ describe.each(["openai", "anthropic"] as const)("a model of %s", (dialect) => {
     const { stderr } = await place.chat("go\n");
     expect(toldOf(place.model)).toEqual(["The person has not allowed this call"]);
     expect(stderr).toContain("--yes");
+  });
+
+  it("has the tools that a server has got meanwhile", async () => {
+    await using place = await openPlace(dialect, [{ calls: [{ name: "rich__more", args: {} }] }, { text: "Ok." }, { text: "Ok." }]);
+    await place.chat("one\ntwo\n", "--yes");
+    const offered = place.model.requests.map(({ body }) => JSON.stringify(body["tools"]).includes("rich__newcomer"));
+    expect(offered).toEqual([false, false, true]);
   });
 
   it("has its steps, and no more", async () => {

@@ -96,6 +96,18 @@ it("refuses a server that is a program, and one whose headers say who calls", as
   for (const name of ["one", "two", "three"]) expect((await cli.run(["client", "login", name, "--config", file])).code).toBe(2);
 });
 
+it("is renewed once for commands that run at the same time", async () => {
+  await using place = await openPlace();
+  const login = place.startLogin();
+  await fetch(await place.far.browse(await addressOf(login)));
+  await login.exit;
+  place.far.expire();
+  // A refresh token that comes twice would end the login.
+  const calls = await Promise.all(Array.from({ length: 4 }, async () => place.client("call", "far", "echo", "text=hi")));
+  expect(calls).toEqual(calls.map(() => ({ code: 0, stdout: "hi\n", stderr: "" })));
+  expect(place.far.tokenRequests.filter((form) => form.get("grant_type") === "refresh_token")).toHaveLength(1);
+});
+
 it("is offered in a terminal, once, and its call goes on", async () => {
   await using place = await openPlace();
   const argv = ["client", "call", "far", "echo", "text=hi", "--config", place.file];
