@@ -169,7 +169,9 @@ describe("on a machine that is busy", () => {
   it("refuses a value that it could not check, and the next ones of the same owner after five of them", async () => {
     const { machine, schemas: stalled } = await open();
     machine.isBusy = false;
-    const [adas, bobs] = [stalled.read(TEXT, "ada"), stalled.read(TEXT, "bob")];
+    // Only what may be dear to check has a clock.
+    const dear = { ...TEXT, patternProperties: { "^x": {} } };
+    const [adas, bobs] = [stalled.read(dear, "ada"), stalled.read(dear, "bob")];
     for (let time = 0; time < 5; time += 1) {
       machine.isBusy = true;
       expect(adas.parse({ text: "hi" })).toEqual(BUSY);
