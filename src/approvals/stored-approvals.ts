@@ -25,10 +25,12 @@ const approved = z.object({ until: z.number() });
  * once. Any number of processes share them.
  */
 export class StoredApprovals implements CallApprovals {
+  readonly home: string;
   readonly #folder: string;
   readonly #now: () => number;
 
   constructor(home: string, now = Date.now) {
+    this.home = home;
     this.#folder = join(home, "approvals");
     this.#now = now;
   }

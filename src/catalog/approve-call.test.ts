@@ -39,6 +39,7 @@ function openLab({ answer, given = [] }: { readonly answer?: ClientAnswer; reado
   const calls = (options?: InnerCallOptions) =>
     tool(options ? "foreign" : "outer", (context) => context.call("remove", { id: 1 }, options));
   const approved = tool("approved", (context) => context.call("remove", { id: 1 }, { isForeign: true, isApproved: true }));
+  const within = tool("within", (context) => context.call("outer", {}, { isApproved: true }));
   const approvals: CallApprovals = {
     take: async (call) => given.some((one) => JSON.stringify(one) === JSON.stringify(call)) && given.splice(0, 1).length === 1,
     wait: async (_call, shown) => (waiting.push(shown), "0123456789abcdef"),
@@ -51,7 +52,7 @@ function openLab({ answer, given = [] }: { readonly answer?: ClientAnswer; reado
   };
   const unused = (): Promise<never> => Promise.reject(new BelljarError("INTERNAL", "unused"));
   const catalog = createCatalog({
-    sources: [fixedTools([remove, calls(), calls({ isForeign: true }), approved])],
+    sources: [fixedTools([remove, calls(), calls({ isForeign: true }), approved, within])],
     sandboxes: { get: unused, getStarted: unused, info: unused, default: async () => ({ sandbox: {} as Sandbox, created: false }) },
     defaultSandbox: () => ({ name: "default", options: {} }),
     approvals,
@@ -121,7 +122,14 @@ it("asks for a call inside another one, unless that was approved with it", async
   expect(await lab.call("outer", {})).toMatchObject({ value: "removed" });
   expect(lab.asked).toHaveLength(1);
   expect(await lab.call("foreign", {}), "a user's code reaches no person").toMatchObject({ value: { code: "APPROVAL_NEEDED" } });
+  expect(await lab.call("within", {}), "what was approved approves nothing else").toMatchObject({ value: "removed" });
+  expect(lab.asked).toHaveLength(2);
   expect(await lab.call("approved", {})).toMatchObject({ value: "removed" });
-  expect(lab.asked).toHaveLength(1);
-  expect(lab.audited.filter(({ tool }) => tool === "remove").map(({ approval }) => approval)).toEqual(["asked", undefined, "outer"]);
+  expect(lab.asked).toHaveLength(2);
+  expect(lab.audited.filter(({ tool }) => tool === "remove").map(({ approval }) => approval)).toEqual([
+    "asked",
+    undefined,
+    "asked",
+    "outer",
+  ]);
 });

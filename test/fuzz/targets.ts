@@ -28,4 +28,5 @@ export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   "shell-tools": async () => (await import("./targets/user-tools.ts")).shellTools,
   "state-changes": async () => (await import("./targets/state-changes.ts")).stateChanges,
   "tool-arguments": async () => (await import("./targets/tool-arguments.ts")).toolArguments,
+  "tool-signatures": async () => (await import("./targets/tool-signatures.ts")).toolSignatures,
 };

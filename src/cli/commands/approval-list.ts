@@ -5,9 +5,10 @@ import { printJson, printLine, printTable } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const { stdout, stderr } = context;
-  const calls = await openApprovals(call, context).list();
+  const approvals = openApprovals(call, context);
+  const calls = await approvals.list();
   if (isSet(call, "json")) printJson(stdout, calls);
-  else if (calls.length === 0) printLine(stderr, "No call waits for you.");
+  else if (calls.length === 0) printLine(stderr, `No call waits for you on this home, ${approvals.home}.`);
   else {
     const rows = calls.map(({ id, tool, principal, isApproved, until }) => {
       return [id, tool, principal, isApproved ? "approved" : "waits", until.toISOString()];

@@ -227,6 +227,13 @@ it("lists the first tools, and calls the others too", async () => {
   expect(textOf(await few.call("mcp_one_cancelled"))).toBe("0");
 }, 60_000);
 
+it("lists no more than 8,000 tokens of tools", async () => {
+  await using wordy = await openHubLab({ one: hubServer({ env: { LISTS: "wordy" } }) });
+  await wordy.until(() => wordy.names().length > 0);
+  expect(wordy.names().length).toBeGreaterThan(12);
+  expect(wordy.names().length).toBeLessThanOrEqual(16);
+}, 60_000);
+
 it("lists all tools of a server, or none, where its entry says so, and calls them all", async () => {
   const servers = {
     none: hubServer({ list: "search" }),
