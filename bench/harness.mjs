@@ -297,5 +297,6 @@ export function waiting({ home }) {
 }
 
 export async function until(isSo) {
-  for (const end = performance.now() + READY_MS; !isSo(); await pause(5)) if (performance.now() > end) throw new Error("None gets ready");
+  for (const end = performance.now() + READY_MS; !(await isSo()); await pause(5))
+    if (performance.now() > end) throw new Error("None gets ready");
 }

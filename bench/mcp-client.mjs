@@ -38,10 +38,10 @@ export function openClient(origin, connections = 32) {
   return {
     post,
     /** So many calls, with so many in flight at all times. */
-    async callAll(count, atOnce) {
+    async callAll(count, atOnce, call = CALL) {
       let left = count;
       const work = async () => {
-        while (left > 0) await post("tools/call", CALL, left--);
+        while (left > 0) await post("tools/call", call, left--);
       };
       await Promise.all(Array.from({ length: atOnce }, work));
     },
@@ -59,9 +59,11 @@ export async function openToolServer(who, count = 1) {
   const stdio = ["ignore", "inherit", "inherit", "ipc"];
   const child = fork(SERVER, [who, "http", String(count)], { stdio, execArgv: ["--expose-gc"] });
   const [{ port }] = await once(child, "message");
-  const client = openClient(`http://127.0.0.1:${port}`);
+  const origin = `http://127.0.0.1:${port}`;
+  const client = openClient(origin);
   return {
     ...client,
+    origin,
     /** `{cpuUs, heapBytes, residentBytes}` so far; of what is `memory`, garbage is collected first. */
     async cost(what = "time") {
       child.send(what);
@@ -77,17 +79,19 @@ export async function openToolServer(who, count = 1) {
 }
 
 /** `belljar serve`, with a client. */
-export async function openServe(env) {
-  const child = spawn(process.execPath, [BELLJAR, "serve", "--port", "0"], { env, stdio: ["ignore", "ignore", "pipe"] });
+export async function openServe(env, ...args) {
+  const child = spawn(process.execPath, [BELLJAR, "serve", "--port", "0", ...args], { env, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   while (!/MCP at \S+\/mcp/.test(said)) {
     const [chunk] = await once(child.stderr, "data");
     said += chunk;
   }
   child.stderr.resume();
-  const client = openClient(/MCP at (\S+)\/mcp/.exec(said)[1]);
+  const origin = /MCP at (\S+)\/mcp/.exec(said)[1];
+  const client = openClient(origin);
   return {
     client,
+    origin,
     async close() {
       client.close();
       child.kill();

@@ -19,6 +19,8 @@ export type {
   WireRecord,
 } from "./mcp/client/mcp-client.ts";
 export type { JsonObject } from "./mcp/client/json-object.ts";
+export type { LoginDoor, LoginReturn, OpenLoginDoor } from "./mcp/client/oauth/login-door.ts";
+export type { LoginOptions } from "./mcp/client/oauth/server-login.ts";
 export type { Progress, RequestOptions } from "./mcp/client/server-session.ts";
 
 /** What a program need not say: the environment, the current folder and the home of its person. */

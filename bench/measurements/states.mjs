@@ -4,6 +4,7 @@ import { openServe } from "../mcp-client.mjs";
 const FEW = 10;
 const MANY = 100_000;
 const EACH = 7;
+const ROUNDS = 4;
 const FORKS = 100;
 
 /** Snapshots, forks, checkpoints and rollbacks of sandboxes that wrote few files and many, which are on the disk where there is one. */
@@ -16,8 +17,7 @@ export async function measure(home) {
     { what: `checkpoint, ${FEW} files written, nothing but the guest alive`, most: 15, measured: await checkpoints(small) },
     { what: "checkpoint, 100,000 files written, nothing but the guest alive", most: 15, measured: await checkpoints(large) },
     ...(await manyForks(home, small)),
-    { what: "rollback to the last checkpoint, the sandbox usable again, 10 files", most: 30, measured: await rollbacks(small) },
-    { what: "rollback to the last checkpoint, the sandbox usable again, 100,000 files", most: 30, measured: await rollbacks(large) },
+    ...(await rollbacks({ [`${FEW} files`]: small, "100,000 files": large })),
     { what: "a stopped sandbox's next call, 100,000 files", most: 60, measured: await nextCalls(large) },
     await callsWithCheckpoints(home),
   ];
@@ -31,7 +31,7 @@ async function callsWithCheckpoints(home) {
   const call = (sandbox) =>
     serving.client.post("tools/call", { name: "run_command", arguments: { command: "true", sandbox: sandbox.id } }, (id += 1));
   try {
-    const compared = await compare({ reference: () => call(without), measured: () => call(beside), blocks: 6, each: 10 });
+    const compared = await compare({ reference: () => call(without), measured: () => call(beside), blocks: 12, each: 10 });
     const what = "run_command true over HTTP, with a checkpoint before each call";
     return { what, ...(isRoot && { added: 10 }), beside: "the same without", ...compared };
   } finally {
@@ -78,13 +78,21 @@ async function manyForks(home, sandbox) {
   return [{ what: `${FORKS} forks of one sandbox, all answering`, most: 1_500, measured: summarise([took]) }, ...pss];
 }
 
-async function rollbacks(sandbox) {
-  const { id } = await sandbox.timeLine.checkpoint({}, NEVER);
-  let now = sandbox;
-  return sample(EACH, async () => {
-    ({ sandbox: now } = await now.timeLine.rollback(id, NEVER));
-    await now.guest.run({ argv: ["true"], signal: NEVER });
+/** In turn, so that a busy moment of the disk falls on both. */
+async function rollbacks(sandboxes) {
+  const each = [];
+  for (const [size, sandbox] of Object.entries(sandboxes))
+    each.push({ size, now: sandbox, point: (await sandbox.timeLine.checkpoint({}, NEVER)).id, samples: [] });
+  for (let round = 0; round < scaled(ROUNDS); round += 1)
+    for (const one of each) one.samples.push(...(await samplesOf(EACH, () => rollBack(one))));
+  return each.map(({ size, samples }) => {
+    return { what: `rollback to the last checkpoint, the sandbox usable again, ${size}`, most: 30, measured: summarise(samples) };
   });
+}
+
+async function rollBack(one) {
+  ({ sandbox: one.now } = await one.now.timeLine.rollback(one.point, NEVER));
+  await one.now.guest.run({ argv: ["true"], signal: NEVER });
 }
 
 /** From the call for it on; the stop is not measured. */
@@ -101,10 +109,14 @@ async function nextCalls(sandbox) {
   return summarise(samples);
 }
 
-/** The first finds caches cold, and is not measured. */
 async function sample(each, work) {
+  return summarise(await samplesOf(each, work));
+}
+
+/** The first finds caches cold, and is not measured. */
+async function samplesOf(each, work) {
   await work();
   const samples = [];
   for (let run = 0; run < scaled(each); run += 1) samples.push(await time(work));
-  return summarise(samples);
+  return samples;
 }

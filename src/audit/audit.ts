@@ -22,6 +22,8 @@ export interface AuditedCall {
   readonly sandbox?: string;
   /** The code of a user that it ran. */
   readonly code?: { readonly owner: string; readonly unit: string; readonly version: number };
+  /** How a person approved it: asked for it, before it, or with the call that made it. Absent: it needed none. */
+  readonly approval?: "asked" | "given" | "outer";
   readonly arguments: unknown;
   /** `ok`, `error` for a result that reports an error, or the code of the failure. */
   readonly outcome: string;

@@ -18,8 +18,10 @@ import type {
   ToolFinder,
   ToolResult,
 } from "./tool.ts";
+import { type Approval, approveCall, tellCall } from "./approve-call.ts";
+import type { CallApprovals } from "../approvals/call-approvals.ts";
 import { askThrough } from "./question.ts";
-import { assertForCode, innerCall } from "./inner-call.ts";
+import { assertForCode, innerCall, isForCode } from "./inner-call.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { createKeptResults } from "./kept-results.ts";
 import type { Policy, Quota } from "./policy.ts";
@@ -45,6 +47,8 @@ export interface Catalog {
   listAll(principal: Principal): readonly ToolDescription[];
   /** What `list` answers, as the bytes of JSON arrays, each serialised once per change. Throws `ARGUMENTS_INVALID` for an unknown cursor. */
   listPage(principal: Principal, cursor?: string): ListPage;
+  /** How many tools of other servers the list does not show, and from where, for the client's instructions. Undefined if it shows all. */
+  tellUnlisted(principal: Principal): string | undefined;
   /** What was cut of results. */
   readonly results: KeptResults;
   readonly sandboxLog: Pick<SandboxLog, "lines">;
@@ -64,7 +68,7 @@ export interface CallOptions extends Omit<Caller, "principal"> {
   readonly requestId?: string;
   readonly progress?: (progress: Progress) => void;
   /** What a person who watches the client's log may want to know. */
-  readonly log?: (level: CallLogLevel, message: string) => void;
+  readonly log?: (level: CallLogLevel, data: unknown, logger?: string) => void;
 }
 
 export interface CatalogOptions {
@@ -83,6 +87,8 @@ export interface CatalogOptions {
   readonly isDefault?: (tool: Tool) => boolean;
   readonly policy?: Policy;
   readonly quota?: Quota;
+  /** Absent: calls that a person must approve are asked through the client alone. */
+  readonly approvals?: CallApprovals;
   readonly log?: CatalogLog;
   readonly limits?: Partial<ResultLimits>;
 }
@@ -108,6 +114,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     list: (principal) => lists.shown(principal),
     listAll: (principal) => lists.reachable(principal),
     listPage: (principal, cursor) => lists.page(principal, cursor),
+    tellUnlisted: (principal) => lists.tellUnlisted(principal),
     onChange: (listener) => shelves.onChange(listener),
     call: (principal, name, args, call) => door.call(principal, name, args, call),
   };
@@ -124,6 +131,8 @@ interface Trail {
   readonly notices: string[];
   sandbox?: Sandbox;
   code?: RunCode;
+  /** How a person approved it. */
+  approval?: Approval | "outer";
   /** What the sandbox's network refuses during the call. Absent if the call runs no programs. */
   refusals?: RefusalWatch;
 }
@@ -176,6 +185,7 @@ class Door {
       durationMs: performance.now() - startedAt,
       ...(trail.sandbox && { sandbox: trail.sandbox.id }),
       ...(trail.code && toAudited(trail.code)),
+      ...(trail.approval && { approval: trail.approval }),
     };
     this.#options.audit?.record(audited);
     await this.#options.audit?.written();
@@ -204,6 +214,7 @@ class Door {
     // A tool that delegates leaves it to the tool that it calls.
     if (!tool.listsOrEnds && !tool.delegates) audit?.assertWritable();
     call.signal.throwIfAborted();
+    if (tool.needsApproval) await this.#approve(principal, tool, parsed, call);
     const result = await tool.run(this.#context(principal, tool, call), parsed);
     if (this.#passedOn.has(result)) return { result };
     const keep = (text: string): string => this.#keeping.results.keep(principal, text);
@@ -212,10 +223,19 @@ class Door {
     return { result: shaped };
   }
 
+  // eslint-disable-next-line max-params -- as `#attempt`
+  async #approve(principal: Principal, tool: Tool, args: unknown, call: TrailedCall): Promise<void> {
+    const named = { principal: principal.id, tool: tool.name, arguments: args };
+    call.trail.approval = call.isApproved
+      ? "outer"
+      : await approveCall(named, tellCall(tool, args), { ...call, approvals: this.#options.approvals });
+  }
+
   #finder(principal: Principal): ToolFinder {
     return {
       search: (query, limit) => this.#lists.search(principal, query, limit),
       describe: (name) => this.#lists.describe(principal, name),
+      forCode: () => this.#lists.reachableTools(principal).filter(isForCode),
     };
   }
 
@@ -224,6 +244,7 @@ class Door {
     const checkpoints = new CallCheckpoints(tool, call.signal);
     return {
       principal,
+      ...(call.client && { client: call.client }),
       ...(call.client?.id !== undefined && { clientId: call.client.id }),
       signal: call.signal,
       sandbox: async (id, options) => {
@@ -236,8 +257,12 @@ class Door {
       },
       results: { keep: (text) => results.keep(principal, text), read: (id, range) => results.read(principal, id, range) },
       progress: (progress) => call.progress?.(progress),
-      log: (level, message) => call.log?.(level, message),
+      log: (level, data, logger) => call.log?.(level, data, logger),
       tools: this.#finder(principal),
+      approve: async (args, shown) => {
+        const named = { principal: principal.id, tool: tool.name, arguments: args };
+        call.trail.approval = await approveCall(named, shown, { ...call, approvals: this.#options.approvals });
+      },
       ask: (question) => askThrough(call.client, question, call.signal),
       call: (name, args, inner) => this.#callInside(principal, name, args, innerCall(call, inner)),
       runs: (code) => void (call.trail.code = code),
@@ -293,7 +318,7 @@ function callerOf(principal: Principal, { client }: CallOptions): Caller {
   return { principal, ...(client && { client }) };
 }
 
-type DoorCall = CallOptions & Pick<InnerCallOptions, "isForeign"> & { readonly nested?: Nested };
+type DoorCall = CallOptions & Pick<InnerCallOptions, "isForeign" | "isApproved"> & { readonly nested?: Nested };
 
 type TrailedCall = DoorCall & { readonly requestId: string; readonly trail: Trail };
 

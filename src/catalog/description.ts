@@ -3,6 +3,7 @@ import type { JsonSchema } from "./tool-schema.ts";
 
 export function describeTool(tool: Tool): ToolDescription {
   return {
+    ...tool.beside,
     name: tool.name,
     title: tool.title,
     description: tool.description,

@@ -28,6 +28,8 @@ const inner: readonly Tool[] = [
   tool("asks", async (context) => String((await context.ask({ message: "?", form: Form })).accepted)),
   tool("delegating", async () => "called", { delegates: true }),
   tool("finding", async () => "found", { role: "discovery" }),
+  tool("managing", async () => "managed", { notForCode: true }),
+  tool("scripting", async () => "ran", { callsTools: true }),
   tool("waits", ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))),
 ];
 
@@ -62,6 +64,17 @@ it.each([
   ["finding", /^FORBIDDEN: .*calls or finds others/],
 ])("is without person, session and detours for a user's code: %s", async (name, answer) => {
   expect(await callInside(name, { isForeign: true })).toMatch(answer);
+});
+
+it.each(["managing", "scripting"])("does not reach for a user's code what changes tools or runs scripts: %s", async (name) => {
+  expect(await callInside(name)).not.toMatch(/^FORBIDDEN/);
+  expect(await callInside(name, { isForeign: true, keepsSession: true })).toMatch(/^FORBIDDEN: The code of a tool does not call/);
+});
+
+it("keeps the session, and not the person, for code that the caller gave in this call", async () => {
+  const options = { isForeign: true, keepsSession: true } as const;
+  expect(await callInside("says_client", options)).toBe("client");
+  expect(await callInside("asks", options)).toMatch(/^PERSON_UNREACHABLE/);
 });
 
 it("ends with a signal of its own", async () => {

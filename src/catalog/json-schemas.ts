@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import { BelljarError } from "../errors.ts";
 import { isNestedTooDeep } from "./nesting.ts";
+import { countParts, isQuick } from "./quick-check.ts";
 import type { Outcome, TimeLimit } from "./time-limit.ts";
 import { createTimeLimit } from "./time-limit.ts";
 import type { JsonSchema, Parsed, ToolSchema } from "./tool-schema.ts";
@@ -54,6 +55,8 @@ type Validator = ReturnType<Ajv2020["compile"]>;
 interface Known {
   /** `stalled`: a busy machine kept the compiler from its end. */
   readonly validator: Validator | BelljarError | "stalled";
+  /** The number of its parts, if a check takes no longer than they and the value say. */
+  readonly parts: number | undefined;
   /** Owners whose values took too long. An owner's values say nothing about another owner's. */
   readonly spentBy: Set<string>;
   /** How many of an owner's checks a busy machine kept from their end. */
@@ -120,9 +123,11 @@ class Validators implements JsonSchemas {
     };
   }
 
-  #check({ validator, spentBy, stalls }: Known, owner: string, value: unknown): Parsed<unknown> {
+  /** The limit of time costs more than most checks. */
+  #check({ validator, parts, spentBy, stalls }: Known, owner: string, value: unknown): Parsed<unknown> {
     if (validator === "stalled") return BUSY;
     if (validator instanceof BelljarError) return { problems: [validator.message] };
+    if (parts !== undefined && isQuick(parts, value)) return check(validator, value);
     if (spentBy.has(owner)) return TOO_LONG;
     let parsed: Parsed<unknown> = TOO_LONG;
     const outcome = this.#limit.run(() => (parsed = check(validator, value)), CHECK_MS);
@@ -149,7 +154,7 @@ class Validators implements JsonSchemas {
 
   #learn(text: string): Known {
     const validator = this.#compile(text);
-    const facts = { spentBy: new Set<string>(), stalls: new Map<string, number>() };
+    const facts = { parts: countParts(JSON.parse(text)), spentBy: new Set<string>(), stalls: new Map<string, number>() };
     if (validator === "tooLong") {
       const again = "it takes too long to compile; make it smaller, or try again in five minutes";
       return { ...facts, validator: invalid(again), againAt: this.#now() + COMPILE_AGAIN_MS };

@@ -12,10 +12,30 @@ export type Answer<Form = unknown> =
   /** `declined`: the person said no; `cancelled`: the person chose nothing. */
   | { readonly accepted: false; readonly reason: "declined" | "cancelled" };
 
+/** What a server may ask a client for, in the words of MCP: a person's answer, its model's, its folders. */
+export interface ClientRequest {
+  readonly method: string;
+  readonly params?: unknown;
+}
+
+/** Requests that are asked together, each with a key of the asker's. */
+export type ClientRequests = Readonly<Record<string, ClientRequest>>;
+
 /** The client through which a call came. */
 export interface CallClient {
   /** The same for all calls of one session or connection; absent for a client that keeps none. */
   readonly id?: string;
+  /** What the client says it can do, in the words of MCP. */
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+  /** What it said beside the arguments, without what belongs to the connection. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  /** The least level of the messages of a log that it wants. Absent: it wants none. */
+  readonly logLevel?: string;
+  /**
+   * Puts another server's requests to the client, and gives its answers as they came, under the same keys. Rejects with
+   * `PERSON_UNREACHABLE` if the client has not said that it can answer, or does not answer in time.
+   */
+  relay?(requests: ClientRequests, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
   /** Asks the person. Rejects with `PERSON_UNREACHABLE` if the client cannot ask, or if nobody answers in time. */
   ask(question: ClientQuestion, signal: AbortSignal): Promise<ClientAnswer>;
 }
@@ -43,6 +63,18 @@ export async function askThrough<Form>(
 }
 
 export function unreachable(cause?: unknown): BelljarError {
-  const message = "This call needs a person's answer, and its client cannot ask one: call it through a client with elicitation";
-  return new BelljarError("PERSON_UNREACHABLE", message, { cause });
+  return new BelljarError("PERSON_UNREACHABLE", `${NEEDS["elicitation/create"]}: call it through a client with elicitation`, { cause });
+}
+
+const NEEDS: Readonly<Record<string, string>> = {
+  "elicitation/create": "This call needs a person's answer, and its client cannot ask one",
+  "sampling/createMessage": "This call needs an answer of the client's model, and its client gives none",
+  "roots/list": "This call needs the folders of the client, and its client names none",
+};
+
+/** The same for whatever a server asks a client for. */
+export function unanswerable(method: string, cause?: unknown): BelljarError {
+  if (method === "elicitation/create") return unreachable(cause);
+  const needs = NEEDS[method] ?? `This call asks its client for ${JSON.stringify(method.slice(0, 100))}, which no client answers`;
+  return new BelljarError("PERSON_UNREACHABLE", needs, { cause });
 }

@@ -55,10 +55,10 @@ function cutNote({ kept, total, uri }: { readonly kept: number; readonly total: 
 }
 
 /** What a result counts against a quota: its content, or its structure or value when that holds more. */
-export function resultBytes({ content, structured, value }: ToolResult): number {
+export function resultBytes({ content, structured, value, beside }: ToolResult): number {
   const shown = content.reduce((sum, block) => sum + blockBytes(block), 0);
   const inner = value === structured ? 0 : bytesOf(value);
-  return Math.max(shown, bytesOf(structured), inner);
+  return Math.max(shown, bytesOf(structured), inner) + bytesOf(beside);
 }
 
 function leaveOutLarge(content: readonly ToolContent[], { textBytes, dataBytes }: ResultLimits): readonly ToolContent[] {
@@ -91,10 +91,14 @@ function cutTexts(blocks: readonly ToolContent[], maxBytes: number, keep: (text:
 }
 
 /** Data is not cut: as JSON no part of it could be read. */
-function assertStructureFits({ structured, value, content }: ToolResult, limits: ResultLimits, keep: (text: string) => string): void {
+function assertStructureFits(
+  { structured, value, content, beside }: ToolResult,
+  limits: ResultLimits,
+  keep: (text: string) => string,
+): void {
   const { structureCharacters: most, textBytes: room } = limits;
   const shownBytes = structured ? content.reduce((sum, block) => sum + textBytes(block), 0) : 0;
-  const faces = [structured, typeof value === "string" ? undefined : value];
+  const faces = [structured, typeof value === "string" ? undefined : value, beside];
   const large = shownBytes > room ? structured : faces.find((face) => !hasAtMost(face, most));
   if (large === undefined) return;
   const place = `read it as JSON with read_result, uri ${keep(JSON.stringify(large))}`;

@@ -2,6 +2,7 @@ import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { Caller } from "./caller.ts";
 import type { Tool, ToolDescription, ToolSearch } from "./tool.ts";
+import { tellUnlisted } from "./tell-unlisted.ts";
 import { describeInScope, findRefusal, reachableTools, scopeKey, shownTools } from "./tool-scope.ts";
 import type { ToolScope } from "./tool-scope.ts";
 import type { ToolShelves, View } from "./tool-shelves.ts";
@@ -51,7 +52,11 @@ export class ToolLists {
   /** All that the principal has, shown or not. */
   reachable(principal: Principal): readonly ToolDescription[] {
     const scope = this.#options.scopeOf(principal);
-    return reachableTools(this.#options.shelves.of(principal).tools, scope).map((tool) => describeInScope(tool, scope));
+    return this.reachableTools(principal).map((tool) => describeInScope(tool, scope));
+  }
+
+  reachableTools(principal: Principal): readonly Tool[] {
+    return reachableTools(this.#options.shelves.of(principal).tools, this.#options.scopeOf(principal));
   }
 
   describe(principal: Principal, name: string): ToolDescription {
@@ -65,6 +70,11 @@ export class ToolLists {
 
   shown(principal: Principal): readonly ToolDescription[] {
     return this.#view(principal).descriptions;
+  }
+
+  /** Of other servers' tools, in one line. */
+  tellUnlisted(principal: Principal): string | undefined {
+    return this.#view(principal).unlisted;
   }
 
   /** Throws `ARGUMENTS_INVALID` for a cursor that no list gave. */
@@ -86,7 +96,11 @@ export class ToolLists {
     const known = views.get(key);
     if (known) return known;
     const shown = shownTools(tools, scope, isDefault);
-    const view: View = { descriptions: shown.map((tool) => describeInScope(tool, scope)), pages: new Map() };
+    const view: View = {
+      descriptions: shown.map((tool) => describeInScope(tool, scope)),
+      pages: new Map(),
+      unlisted: tellUnlisted(reachableTools(tools, scope), shown),
+    };
     if (views.size >= VIEWS_MAX) views.clear();
     views.set(key, view);
     return view;

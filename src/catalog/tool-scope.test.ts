@@ -55,6 +55,27 @@ function open(tools: readonly Tool[], scope: ReturnType<NonNullable<CatalogOptio
 const FEW = [tool("read_file", "files", { reads: true }), tool("write_file", "files"), tool("git_commit", "git")];
 
 describe("a list", () => {
+  it("shows beside other servers' tools what is for them, and not without them", () => {
+    const script = tool("script", "code", { more: { shownBeside: "proxied" } });
+    expect(open([...FEW, script]).names()).not.toContain("script");
+    const proxied = tool("far", "mcp", { more: { origin: "proxied" } });
+    expect(open([...FEW, script, proxied]).names()).toContain("script");
+    expect(open([...FEW, script, proxied], { readOnly: true }).names(), "a caller who has none of them").not.toContain("script");
+  });
+
+  it("leaves what is for searches out of a list of toolsets too", () => {
+    const far = tool("far", "mcp", { more: { origin: "proxied" } });
+    const beyond = tool("beyond", "mcp", { more: { origin: "proxied", isUnlisted: true } });
+    expect(open([...FEW, far, beyond], { toolsets: ["git"] }).names()).toEqual(["git_commit", "far", ...DISCOVERY]);
+  });
+
+  it("has for a caller that only reads what calls tools alone, as something that reads", () => {
+    const script = tool("script", "code", { more: { callsTools: true } });
+    const { catalog, names } = open([...FEW, script], { readOnly: true, toolsets: "all" });
+    expect(names()).toEqual(["read_file", "script"]);
+    expect(catalog.list(LOCAL)[1]?.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+  });
+
   it("shows the default toolsets, and how to reach the rest", () => {
     expect(open(FEW).names()).toEqual(["read_file", "write_file", ...DISCOVERY]);
   });

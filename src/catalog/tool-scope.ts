@@ -33,7 +33,7 @@ export function findRefusal(tool: Tool, scope: ToolScope): string | undefined {
   if (scope.without && Object.hasOwn(scope.without, tool.name)) return scope.without[tool.name];
   // What others' code says of itself is no promise of ours.
   const isReader = tool.annotations.readOnlyHint && tool.origin !== "dynamic";
-  if (scope.readOnly && !isReader && !tool.delegates) return "only tools that read are allowed";
+  if (scope.readOnly && !isReader && !tool.delegates && !tool.callsTools) return "only tools that read are allowed";
   if (scope.granted && tool.role !== "support" && !scope.granted.includes(tool.toolset)) {
     return `the token has no scope toolset:${tool.toolset}`;
   }
@@ -49,18 +49,21 @@ export function shownTools(tools: Iterable<Tool>, scope: ToolScope, isDefault: (
   const reachable = reachableTools(tools, scope);
   const ordinary = reachable.filter((tool) => tool.role !== "discovery");
   if (scope.toolsets === "all") return ordinary;
-  const isWanted = (tool: Tool): boolean =>
-    (tool.origin !== undefined && !tool.isUnlisted) || scope.toolsets !== undefined || isDefault(tool);
+  const origins = new Set(ordinary.map(({ origin }) => origin));
+  const isWanted = (tool: Tool): boolean => {
+    if (tool.origin !== undefined) return !tool.isUnlisted;
+    return scope.toolsets !== undefined || isDefault(tool) || (tool.shownBeside !== undefined && origins.has(tool.shownBeside));
+  };
   const wanted = ordinary.filter(isWanted);
   const discovery = reachable.filter((tool) => tool.role === "discovery");
   if (wanted.length === ordinary.length && wanted.length <= SHOWN_MAX) return wanted;
   return [...wanted.slice(0, SHOWN_MAX - discovery.length), ...discovery];
 }
 
-/** A tool that makes another one's call can do no more than what is in the scope. */
+/** A tool that makes calls of others can do no more than what is in the scope. */
 export function describeInScope(tool: Tool, scope: ToolScope): ToolDescription {
   const description = describeTool(tool);
-  if (!scope.readOnly || !tool.delegates) return description;
+  if (!scope.readOnly || !(tool.delegates || tool.callsTools)) return description;
   return { ...description, annotations: { ...description.annotations, readOnlyHint: true, destructiveHint: false } };
 }
 

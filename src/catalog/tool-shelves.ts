@@ -9,6 +9,8 @@ import type { Tool, ToolDescription } from "./tool.ts";
 export interface View {
   readonly descriptions: readonly ToolDescription[];
   readonly pages: Map<number, Buffer>;
+  /** What the list does not show, for the instructions of a client. */
+  readonly unlisted: string | undefined;
 }
 
 /** The tools of one caller, or of all callers that have the same, with what was made of them. */

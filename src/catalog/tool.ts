@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Principal, Sandbox } from "../sandbox/sandbox.ts";
 import type { DeepReadonly } from "../sandbox/wire/create-schema.ts";
 import type { Accept } from "./accept.ts";
-import type { Answer, Question } from "./question.ts";
+import type { Answer, CallClient, Question } from "./question.ts";
 import type { JsonSchema, ToolSchema } from "./tool-schema.ts";
 import { zodSchema } from "./tool-schema.ts";
 
@@ -16,6 +16,8 @@ export interface Tool<Arguments = unknown> {
   readonly toolset: string;
   /** Absent: built in. */
   readonly origin?: "dynamic" | "proxied";
+  /** Fields that another server gave it, beside those that Belljar reads. Lists show them as they came. */
+  readonly beside?: Readonly<Record<string, unknown>>;
   /** Of a tool that is not built in: lists do not show it unless they show all; a search finds it. */
   readonly isUnlisted?: true;
   /**
@@ -38,6 +40,19 @@ export interface Tool<Arguments = unknown> {
   readonly output?: ToolSchema;
   /** Of the value of a result that is text; for people and programs, no host is shown it. */
   readonly value?: ToolSchema;
+  /** Where a proxied tool comes from, and what callers call it there. */
+  readonly from?: { readonly server: string; readonly tool: string };
+  /** Of a built-in tool that no list shows by default: a list shows it to whoever has tools of that origin. */
+  readonly shownBeside?: NonNullable<Tool["origin"]>;
+  /** Set: a person approves each call of it. */
+  readonly needsApproval?: true;
+  /** Set: no code of a user's calls it. It changes which tools, servers or secrets there are. */
+  readonly notForCode?: true;
+  /**
+   * Set: it runs a program that does nothing but call tools, each through the door. So callers that may only read have it, and no code calls
+   * it.
+   */
+  readonly callsTools?: true;
   run(context: ToolContext, args: Arguments): Promise<ToolResult>;
   /**
    * If set, the tool only does what the tool does that it calls. Its own annotations then count only for callers that may call every tool.
@@ -50,6 +65,8 @@ export interface ToolContext {
   readonly principal: Principal;
   /** The same for all calls of one session or connection. Absent for a client that keeps none. */
   readonly clientId?: string;
+  /** The client, for a tool that relays what another server asks and tells. */
+  readonly client?: CallClient;
   /** Aborts when the caller cancels or goes away; the work must stop with it. */
   readonly signal: AbortSignal;
   /**
@@ -60,7 +77,7 @@ export interface ToolContext {
   /** Tells the caller how far the work is. Dropped if the caller did not ask, or if the number is not larger than the last one. */
   progress(progress: Progress): void;
   /** For a person who watches the client's log; dropped where there is none. */
-  log(level: CallLogLevel, message: string): void;
+  log(level: CallLogLevel, data: unknown, logger?: string): void;
   /** The caller's tools, listed or not. */
   readonly tools: ToolFinder;
   /**
@@ -73,6 +90,11 @@ export interface ToolContext {
    * parent. Rejects with `TOOL_NOT_FOUND` for an unknown name, and with `FORBIDDEN` beyond 8 calls in each other.
    */
   call(name: string, args: unknown, options?: InnerCallOptions): Promise<ToolResult>;
+  /**
+   * Has a person approve what this call is to do, which stands in `shown`, for these arguments of it and once. Rejects with `APPROVAL_NEEDED`, which
+   * says how to approve it where nobody can be asked, and with `FORBIDDEN` if the person does not want it.
+   */
+  approve(args: unknown, shown: string): Promise<void>;
   readonly results: ResultStore;
   /** Tells the audit which code of a user this call runs, and in which sandbox once it is known. The last word holds. */
   runs(code: RunCode): void;
@@ -86,6 +108,13 @@ export interface InnerCallOptions {
    * because what such a code calls is declared by name.
    */
   readonly isForeign?: true;
+  /**
+   * The code is the caller's own, which the caller gave in this very call: what it calls keeps what it knows of the client's session. Absent: a
+   * foreign call has no session.
+   */
+  readonly keepsSession?: true;
+  /** A person has approved it as part of the outer call. */
+  readonly isApproved?: boolean;
 }
 
 /** A version of a user's code. */
@@ -126,13 +155,18 @@ export interface KeptPart {
   readonly total: number;
 }
 
-export type CallLogLevel = "debug" | "info" | "notice" | "warning" | "error";
+export type CallLogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
 export interface ToolFinder {
   search(query: string, limit: number): Promise<ToolSearch>;
   /** Throws as a call of it would: `TOOL_NOT_FOUND` or `FORBIDDEN`. */
   describe(name: string): ToolDescription;
+  /** The tools that code of the caller's may call, in the order of lists. */
+  forCode(): readonly CodeTool[];
 }
+
+/** A tool as code sees it: all but its `run`, as every call goes through the door. */
+export type CodeTool = Omit<Tool, "run">;
 
 /** One answer of a search. */
 export interface FoundTool {
@@ -168,6 +202,16 @@ export interface ToolResult {
   /** Where the answer is data: as the tool's `output` describes it. The content is then the same as JSON. */
   readonly structured?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
+  /** What another server's answer has beside, as it came. Clients of MCP alone are shown it. */
+  readonly beside?: Readonly<Record<string, unknown>>;
+  /** The error of the protocol with which another server refused the call. Clients of MCP get it in the place of a result. */
+  readonly refusal?: Refusal;
+}
+
+export interface Refusal {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
 }
 
 /** Text or pictures. Some hosts show a model the structure alone, and others both: so there is none beside. */

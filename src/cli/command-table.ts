@@ -1,4 +1,5 @@
 import type { CommandSpec, OptionSpec } from "./command.ts";
+import { APPROVAL } from "./command-specs/approval.ts";
 import { AROUND } from "./command-specs/around.ts";
 import { AUDIT } from "./command-specs/audit.ts";
 import { CLIENT } from "./command-specs/client.ts";
@@ -34,6 +35,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...AROUND,
   ...CLIENT,
   ...SERVER,
+  ...APPROVAL,
   ...AUDIT,
   ...TOKEN,
   ...SECRET,

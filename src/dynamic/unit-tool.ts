@@ -80,9 +80,6 @@ async function callUnit(
   return toResult(read, outcome);
 }
 
-/** The tools that manage tools: they are for agents and people, and one of them asks the person. */
-const MANAGING: ReadonlySet<string> = new Set(["tool_draft", "tool_test", "tool_publish", "tool_list", "tool_get"]);
-
 /** A call by the code: with its caller's rights, of what the unit declares. Rejects with `FORBIDDEN`, and as the call does. */
 // eslint-disable-next-line max-params -- as the harness asks for it
 async function callDeclared(
@@ -93,7 +90,6 @@ async function callDeclared(
 ): Promise<ToolResult> {
   const { calls = [] } = version.spec;
   if (!calls.includes(name)) throw forbidden(`This tool declares no call of "${name}": name it in its calls`);
-  if (MANAGING.has(name)) throw forbidden(`The code of a tool does not call ${name}`);
   // What its caller may do is not for a stranger's code to do.
   if (head.owner !== context.principal.id && head.owner !== LOCAL.id)
     throw forbidden("A tool that somebody shares with you calls none of yours");

@@ -101,6 +101,9 @@ export class UserTools implements UnitLife, AsyncDisposable {
     this.#edits ??= new FileEdits({ places: this.#places(), life: this, isKnown: (unit) => this.#units.get(unit) !== undefined, report });
   }
 
+  /** Runs a program of the principal's own. */
+  readonly runScript: UnitRunner["script"] = (principal, script) => this.#options.runner.script(principal, script);
+
   #places(): readonly Edits[] {
     const { edits, folder } = this.#options;
     const newestSpec = (name: string) => this.#newestSpec(name);

@@ -58,7 +58,7 @@ export interface GatewayOptions {
   readonly tools: ToolDoor;
   readonly resources?: ResourceDoor;
   readonly prompts?: PromptDoor;
-  /** What the instructions for an MCP client say of its default sandbox. */
+  /** What the instructions for an MCP client say of its tools and its default sandbox. */
   readonly introduce?: (caller: Caller) => readonly string[];
   /** Keeps the default sandbox of a connected MCP client alive until it is disposed. */
   readonly connected?: (caller: Caller) => Disposable;
@@ -174,7 +174,7 @@ function surfacesOf(
   const { config, facade, sandboxes, version, log } = options;
   const legacySse = config.legacySse === true;
   const box = mcpBoxSurface(mcpBoxOptions(options));
-  const described = [...(facade ? [facadeSurface({ ...facade, sandboxes })] : []), box];
+  const described = [...(facade ? [facadeSurface({ ...facade, sandboxes, servers: options.mcpServers })] : []), box];
   const openApi = openOnce((): Promise<OpenApiDocument> => createOpenApi([rest, ...described], version));
   const rest: RoutedSurface = restSurface({ ...options, assertReady, openApi });
   return [portsSurface(createGatewayPorts(options)), mcpSurface({ mcp, legacySse, log }), rest, ...described];

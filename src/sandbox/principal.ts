@@ -50,6 +50,10 @@ export interface Grants {
   readonly sharesTools?: boolean;
   /** Whether those that it shares may use its secrets. */
   readonly sharesToolSecrets?: boolean;
+  /** Whether it may add, approve and remove MCP servers of its own. */
+  readonly managesServers?: boolean;
+  /** The names of the local user's MCP servers that it may use. Absent: none. */
+  readonly servers?: readonly string[];
 }
 
 /** How much a principal may use; an absent one is not counted. */

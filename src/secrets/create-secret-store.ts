@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
@@ -9,6 +9,7 @@ import type { HomeKeyOptions } from "../files/home-key.ts";
 import type { Keyring } from "../files/keyring.ts";
 import { ensurePrivateFolder, readPrivateFile, removeFile, replacePrivateFile } from "../files/private-files.ts";
 import { assertSecretName, assertSecretValue, isSecretName } from "./secret-rules.ts";
+import { type Belongs, parseSealed, seal, unseal } from "./sealed-text.ts";
 import type { SecretInfo, SecretStore } from "./secret-store.ts";
 
 export interface SecretStoreOptions {
@@ -19,7 +20,6 @@ export interface SecretStoreOptions {
 }
 
 const SUFFIX = ".json";
-const CIPHER = "aes-256-gcm";
 const MOST_PER_OWNER = 1000;
 
 /** The secrets of a home, one file each. Any number of processes may share them: each write is a rename. */
@@ -155,50 +155,4 @@ class SealedFiles implements SecretStore {
   #path(owner: string, name: string): string {
     return join(this.#ownerFolder(owner), name + SUFFIX);
   }
-}
-
-/** The identity that a value is bound to. A file that is copied to another name or owner does not decrypt. */
-interface Belongs {
-  readonly noun: SealedKind["noun"];
-  readonly owner: string;
-  readonly name: string;
-}
-
-interface Sealed {
-  /** The id of the key that encrypted the data. */
-  readonly key: string;
-  readonly iv: string;
-  readonly tag: string;
-  readonly data: string;
-}
-
-function seal(key: HomeKey, belongs: Belongs, value: string): Sealed & { readonly version: 1 } {
-  const iv = randomBytes(12);
-  const cipher = createCipheriv(CIPHER, key.bytes, iv).setAAD(toBoundData(belongs));
-  const data = Buffer.concat([cipher.update(value, "utf8"), cipher.final()]);
-  const text = (bytes: Buffer): string => bytes.toString("base64");
-  return { version: 1, key: key.id, iv: text(iv), tag: text(cipher.getAuthTag()), data: text(data) };
-}
-
-/** Throws if any part of the file was changed. */
-function unseal(key: HomeKey, belongs: Belongs, sealed: Sealed): string {
-  const bytes = (text: string): Buffer => Buffer.from(text, "base64");
-  const decipher = createDecipheriv(CIPHER, key.bytes, bytes(sealed.iv), { authTagLength: 16 }).setAAD(toBoundData(belongs));
-  decipher.setAuthTag(bytes(sealed.tag));
-  return Buffer.concat([decipher.update(bytes(sealed.data)), decipher.final()]).toString("utf8");
-}
-
-function toBoundData({ noun, owner, name }: Belongs): Buffer {
-  return Buffer.from(JSON.stringify([`belljar-${noun}`, 1, owner, name]));
-}
-
-function parseSealed(text: string): Sealed | undefined {
-  try {
-    const { key, iv, tag, data } = JSON.parse(text) as Partial<Record<keyof Sealed, unknown>>;
-    if (typeof key === "string" && typeof iv === "string" && typeof tag === "string" && typeof data === "string")
-      return { key, iv, tag, data };
-  } catch {
-    return undefined;
-  }
-  return undefined;
 }

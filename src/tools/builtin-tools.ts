@@ -1,4 +1,5 @@
 import type { Tool } from "../catalog/tool.ts";
+import { noScripts, type RunScript } from "../dynamic/run/script.ts";
 import { noUserTools, type UnitLife } from "../dynamic/unit-life.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { ShellSessions } from "../interpreter/lasting/shell-sessions.ts";
@@ -8,6 +9,7 @@ import type { Texts } from "../text/texts.ts";
 import { createExecuteCode } from "./code/execute-code.ts";
 import { contexts } from "./code/contexts.ts";
 import { createRunCode } from "./code/run-code.ts";
+import { createExecuteToolsScript } from "./code/script/execute-tools-script.ts";
 import { callTool } from "./discovery/call-tool.ts";
 import { describeToolTool } from "./discovery/describe-tool.ts";
 import { searchTools } from "./discovery/search-tools.ts";
@@ -47,6 +49,8 @@ export interface BuiltinToolsOptions {
   readonly templates?: () => Promise<Templates>;
   /** Absent: none are kept, and the tools say so. */
   readonly userTools?: () => Promise<UnitLife>;
+  /** Absent: scripts that call tools are refused. */
+  readonly runScript?: RunScript;
   /** Agents publish tools without the person. Default false. */
   readonly agentPublish?: boolean;
   readonly config: ToolLimits;
@@ -59,6 +63,7 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     createRunCode(config),
     contexts,
+    createExecuteToolsScript({ runScript: options.runScript ?? noScripts, config }),
     ...shellTools(shells, late, config),
     ...fileTools(config, texts),
     ...searchToolset(config, programs),

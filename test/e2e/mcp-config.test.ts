@@ -1,12 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
 import { hubServer } from "../support/hub-lab.ts";
 import { CLI, openTestHome, openTestServer, type TestHome } from "../support/served-home.ts";
+import { use, useTool } from "../support/use-tool.ts";
 
 let home: TestHome;
 let folder: string;
@@ -22,37 +21,56 @@ afterAll(async () => {
   await home[Symbol.asyncDispose]();
 });
 
-/** Connects, and waits until a server's tools are in the list, which the client hears of. */
-async function useTool(transport: ConstructorParameters<typeof StdioClientTransport> | URL): Promise<unknown> {
-  let told = (): void => undefined;
-  const changed = new Promise<void>((resolve) => (told = resolve));
-  const onChanged = (): void => void listed().then((isThere) => isThere && told());
-  const client = new Client({ name: "test", version: "1" }, { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } } });
-  const listed = async (): Promise<boolean> => (await client.listTools()).tools.some(({ name }) => name === "mcp_one_count");
-  await client.connect(transport instanceof URL ? new StreamableHTTPClientTransport(transport) : new StdioClientTransport(...transport));
-  try {
-    if (!(await listed())) await changed;
-    return (await client.callTool({ name: "mcp_one_count", arguments: {} })).content;
-  } finally {
-    await client.close();
-  }
+function textOf({ content }: Awaited<ReturnType<typeof use>>): string {
+  return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 }
 
 it("serves the tools of a configuration's servers over stdio", async () => {
   const argv = [CLI, "mcp", "--mcp-config", file];
-  expect(await useTool([{ command: process.execPath, args: argv, env: { ...home.env }, stderr: "inherit" }])).toEqual([
+  expect(await useTool("mcp_one_count", [{ command: process.execPath, args: argv, env: { ...home.env }, stderr: "inherit" }])).toEqual([
     { type: "text", text: "1" },
   ]);
 });
 
 it("serves them over HTTP, to each client from an instance of its own", async () => {
   await using server = await openTestServer(home, 0, "--mcp-config", file);
-  for (let turn = 0; turn < 2; turn += 1) expect(await useTool(new URL(`${server.url}/mcp`))).toEqual([{ type: "text", text: "1" }]);
+  for (let turn = 0; turn < 2; turn += 1)
+    expect(await useTool("mcp_one_count", new URL(`${server.url}/mcp`))).toEqual([{ type: "text", text: "1" }]);
+});
+
+it("serves tools that no list shows to searches and scripts, and tells new clients of them", async () => {
+  const searched = join(folder, "searched.json");
+  await writeFile(searched, JSON.stringify({ mcpServers: { one: hubServer({ list: "search" }) } }));
+  await using server = await openTestServer(home, 0, "--mcp-config", searched);
+  const script = { code: "return [await tools.one.count(), await tools.mcp_one_count()];" };
+  const { content } = await use(new URL(`${server.url}/mcp`), "execute_tools_script", script);
+  expect(content).toMatchObject([{ text: '["1","2"]' }, { text: expect.stringMatching(/^\[calls: 2/) }]);
+  const { instructions } = await use(new URL(`${server.url}/mcp`), "search_tools", { query: "count" });
+  expect(instructions).toMatch(/\n\d+ tools of MCP servers are in no list: .*search_tools.* They are of: one \d+\.\n/);
+});
+
+it("has a person approve a call at the command line, once", async () => {
+  const held = join(folder, "held.json");
+  await writeFile(held, JSON.stringify({ mcpServers: { one: hubServer({ approve: "always" }) } }));
+  await using server = await openTestServer(home, 0, "--mcp-config", held);
+  await using cli = await openCliHome();
+  const approval = (...argv: string[]) => cli.run(["approval", ...argv, "--home", join(home.path, ".belljar")]);
+  const call = async () => textOf(await use(new URL(`${server.url}/mcp`), "mcp_one_count", {}));
+  const refused = await call();
+  const [, id = ""] = /approval give ([0-9a-f]{16}),/.exec(refused) ?? [];
+  expect(refused).toMatch(/^APPROVAL_NEEDED: A person must approve this call of mcp_one_count: /);
+  expect((await approval("list")).stdout).toMatch(new RegExp(`^${id} +mcp_one_count +local +waits `, "m"));
+  expect((await approval("info", id)).stdout).toMatch(/^A model wants to call the tool mcp_one_count, .* "one"\. Its arguments:\n\{\}\n$/);
+  expect(await approval("give", id)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Approved once, until /) });
+  expect([await call(), (await call()).slice(0, 15)]).toEqual(["1", "APPROVAL_NEEDED"]);
+  expect(await approval("refuse", id)).toMatchObject({ code: 0, stdout: `${id}\n` });
+  expect(await approval("list")).toMatchObject({ code: 0, stderr: "No call waits for you.\n" });
+  expect(await approval("give", id)).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for a person") });
 });
 
 it("shows the servers, their last words and why one fails, and starts one again", async () => {
   await using server = await openTestServer(home, 0, "--mcp-config", file);
-  await useTool(new URL(`${server.url}/mcp`));
+  await useTool("mcp_one_count", new URL(`${server.url}/mcp`));
   await using cli = await openCliHome();
   const ask = (...argv: string[]) => cli.run(["server", ...argv], { env: { BELLJAR_URL: server.url } });
   expect(await ask("restart", "gone")).toMatchObject({ code: 1, stdout: expect.stringContaining("no program no-such-program") });
@@ -61,12 +79,13 @@ it("shows the servers, their last words and why one fails, and starts one again"
     ["one", expect.stringMatching(/ready|stopped/)],
     ["gone", "failed"],
   ]);
-  expect((await ask("list")).stdout).toMatch(/^gone +failed +sandbox +0 +0 +The server "gone" did not start/m);
+  expect((await ask("list")).stdout).toMatch(/^gone +failed +sandbox +0 +0 +0 +The server "gone" did not start/m);
   expect((await ask("info", "one")).stdout).toMatch(/^tool +mcp_one_count$/m);
   expect((await ask("logs", "one")).stdout).toContain("ready to serve");
   expect((await ask("restart", "one")).stdout).toMatch(/^one is ready, with \d+ tools\n$/);
   expect(await ask("info", "other")).toMatchObject({ code: 1, stderr: expect.stringContaining('no MCP server "other"') });
-  expect(await cli.run(["server", "list"])).toMatchObject({ code: 1, stderr: expect.stringContaining("BELLJAR_URL") });
+  expect(await cli.run(["server", "list"])).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("BELLJAR_URL") });
+  expect(await cli.run(["server", "restart", "one"])).toMatchObject({ code: 1, stderr: expect.stringContaining("BELLJAR_URL") });
 });
 
 it("says what is wrong with the file, and does not start", async () => {

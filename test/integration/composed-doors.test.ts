@@ -25,22 +25,22 @@ function createOwned(owner: string) {
       return { resources: [{ uri: uris[at] ?? "", name: `${owner} ${at}` }], ...(at < 2 && { nextCursor: String(at + 1) }) };
     },
     templates: ({ id }) => (id === owner ? [{ uriTemplate: `own://${owner}/{n}`, name: owner }] : []),
-    async read({ id }, uri) {
-      if (id === owner && uris.includes(uri)) return [{ uri, text: `of ${owner}` }];
+    async read({ principal: { id } }, uri) {
+      if (id === owner && uris.includes(uri)) return { contents: [{ uri, text: `of ${owner}` }] };
       throw new BelljarError("RESOURCE_NOT_FOUND", "none");
     },
-    complete: async ({ id }) => (id === owner ? [owner] : []),
-    watch: async () => undefined,
+    complete: async ({ principal: { id } }) => ({ values: id === owner ? [owner] : [] }),
+    watch: async () => ({ [Symbol.dispose]: stop }),
     onUpdate: () => stop,
     onListChange: (listener) => (listeners.resources.push(listener), stop),
   };
   const prompts: PromptDoor = {
     list: ({ id }) => (id === owner ? [{ name: "start", description: `Of ${owner}` }] : []),
-    async get({ id }) {
+    async get({ principal: { id } }) {
       if (id === owner) return { messages: [{ role: "user", content: { type: "text", text: `of ${owner}` } }] };
       throw new BelljarError("PROMPT_NOT_FOUND", "none");
     },
-    complete: async () => [owner],
+    complete: async () => ({ values: [owner] }),
     onChange: (listener) => (listeners.prompts.push(listener), stop),
   };
   const changed = (): void => {

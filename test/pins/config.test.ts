@@ -95,6 +95,8 @@ it("keeps every setting with its variables", () => {
       "mcp.prefix BELLJAR_MCP_PREFIX",
       "mcp.idleMs BELLJAR_MCP_IDLE_MS",
       "mcp.listMax BELLJAR_MCP_LIST_MAX",
+      "mcp.concurrency BELLJAR_MCP_CONCURRENCY",
+      "mcp.queue BELLJAR_MCP_QUEUE",
       "oauth.issuer BELLJAR_OAUTH_ISSUER",
       "oauth.audience BELLJAR_OAUTH_AUDIENCE",
       "oauth.resource BELLJAR_OAUTH_RESOURCE",

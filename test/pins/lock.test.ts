@@ -23,7 +23,9 @@ it.each(["package-lock.json", "test/hosts/package-lock.json"])("%s names every p
   expect(missing).toEqual([]);
 });
 
-it.each(["package-lock.json", "test/hosts/package-lock.json", "test/vendors/package-lock.json"])("%s names no registry", async (path) => {
+const LOCKS = ["", "test/hosts/", "test/servers/", "test/vendors/"].map((folder) => `${folder}package-lock.json`);
+
+it.each(LOCKS)("%s names no registry", async (path) => {
   const { packages } = await loadLock(path);
   expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([]);
 });

@@ -111,8 +111,18 @@ function stepsOf({ folder, toolServer }: Project, id: string): readonly Step[] {
     },
     { ask: "GET /v1/servers", status: 200, answer: { servers: [{ name: "memo", state: "ready" }] } },
     { ask: "GET /v1/servers/memo/logs", status: 200, answer: { lines: ["ready"] } },
+    { ask: "GET /v1/servers/memo", status: 200, answer: { name: "memo", runs: "memo --fast", changes: [] } },
     { ask: "POST /v1/servers/memo/restart", status: 204 },
     { ask: "POST /v1/servers/memo/update", status: 200, answer: { before: "1.0.0", now: "1.1.0" } },
+    { ask: "POST /v1/servers/memo/approve", body: { digest: "d" }, status: 200, answer: { name: "memo" } },
+    {
+      ask: "POST /v1/servers",
+      body: { name: "more", command: "more" },
+      asLocal: true,
+      status: 201,
+      answer: { name: "more", state: "ready" },
+    },
+    { ask: "DELETE /v1/servers/more", status: 204 },
     { ask: "PUT /v1/secrets/openai", body: { value: "a" }, status: 204 },
     { ask: "GET /v1/secrets", status: 200, answer: { secrets: [{ name: "openai" }] } },
     { ask: "DELETE /v1/secrets/openai", status: 204 },
@@ -183,7 +193,12 @@ function facadeSteps(prefix: string, toolServer: string, registered: string): re
     { ask: `POST ${prefix}/register-codex`, status: 200, answer: { status: registered } },
     { ask: `POST ${prefix}/credential`, body: { user_api_key: "a", session_id: "b" }, ...local },
     { ask: `POST ${prefix}/tool-server-url`, body: { tool_server_url: toolServer }, ...local },
-    { ask: `POST ${prefix}/custom-mcp`, body: { mcpServers: { one: { command: "npx" } } }, ...local },
+    {
+      ask: `POST ${prefix}/custom-mcp`,
+      body: { mcpServers: { one: { command: "npx" } } },
+      ...local,
+      answer: { status: "success", servers: { one: { state: "ready" } } },
+    },
   ];
 }
 

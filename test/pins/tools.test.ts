@@ -39,6 +39,7 @@ it("keeps every built-in tool with its arguments and results", () => {
       "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name max_bytes raw sandbox -> text status stdout stderr exit_code duration_ms truncated files",
       "run_code: code lang context_id env timeout_ms max_bytes raw sandbox -> text stdout stderr results error execution_count context_id exit_code duration_ms timed_out fresh truncated",
       "contexts: action context_id lang cwd sandbox -> data contexts",
+      "execute_tools_script: code language describe calls timeout_ms max_bytes -> text code returned signatures stdout stderr calls error",
       "run_command: command cwd env user timeout_ms background session max_bytes raw sandbox -> text stdout stderr exit_code signal duration_ms timed_out process_id truncated",
       "process: action process_id offset wait_ms max_bytes text close sandbox -> text ",
       "shell_run: session command timeout_ms max_bytes raw sandbox -> text session stdout stderr exit_code cwd duration_ms timed_out truncated created ended",
@@ -112,6 +113,16 @@ it("keeps every built-in tool with its arguments and results", () => {
   `);
 });
 
+/** The way to what no list shows: agents learn it once, so nothing of it changes, whatever else does. */
+it("keeps the three tools that find, describe and call others for ever", () => {
+  const forever = shown.filter(({ name }) => /^(?:search_tools|describe_tool|call_tool)$/.test(name));
+  expect(forever.map(({ name, inputSchema: { properties, required } }) => [name, required, typesOf(properties)])).toEqual([
+    ["search_tools", ["query"], { query: "string", limit: "integer" }],
+    ["describe_tool", ["name"], { name: "string" }],
+    ["call_tool", ["name"], { name: "string", arguments: "object" }],
+  ]);
+});
+
 /** What clients check arguments and results against: a bound, a type or a required field that changes breaks callers. */
 it("keeps every built-in tool's schemas and hints", async () => {
   const pinned = Object.fromEntries(
@@ -124,3 +135,9 @@ it("keeps every built-in tool's schemas and hints", async () => {
 it("finds in the built list of tools all that the code says of them", () => {
   expect(readToolFacts()).toStrictEqual(tools.map(toFacts));
 });
+
+function typesOf(properties: unknown): unknown {
+  return Object.fromEntries(
+    Object.entries(properties as Record<string, { readonly type: string }>).map(([name, { type }]) => [name, type]),
+  );
+}

@@ -164,14 +164,30 @@ export const GUARANTEES = {
     "The code of a tool calls tools that its `calls` name, as its caller and through the same door, and no others, whatever it writes on its channel. A tool that somebody with a token shares calls nothing of its callers'. Such a call asks no person, and no code calls a tool that publishes tools, or one that calls others. It ends with the call that made it.",
   "tool-packages-apart":
     "The packages of a tool are installed in a sandbox that reaches the index and nothing else, has no secret and none of the code that asks for them. Code of a package runs at the install only if the tool says so. What is installed is in tools of one owner alone, and in nobody's list of snapshots; only a call of such a tool begins with it. A version has the packages with the hashes that it was tested with.",
+  "scripts-call-as-their-caller":
+    "A script that calls tools calls those that its caller has and may call at that moment, each through the same door, whatever it writes on its channel. A caller that only reads gets tools that read. No script calls a tool that publishes tools, runs scripts or calls others.",
+  "scripts-hold-nothing":
+    "A script has a fresh sandbox without network, folders and secrets, and no token. What it may call is a channel of that one execution: when the script ends, its calls end, and nothing that it left running calls anything.",
+  "scripts-bounded":
+    "A script makes a limited number of calls, few at once, in limited time. Its arguments, what it prints and what it returns have a limited size. One that goes beyond gets an error, or is ended.",
   "servers-stay-inside":
     "A server of an MCP configuration runs in a sandbox of its own, without the host's files, network and environment. Only an entry in a file that a person has named gives it a folder, a network or a variable, or has it run on the host. Its messages are data: none of what it says runs outside.",
   "server-packages-apart":
     "The package of a server that npx, uvx or their like start is installed in a sandbox that reaches the index and nothing else, and has no folder, variable or secret of the entry. None of its code runs at the install. What is installed is its owner's alone, and every later start has the same files until the owner updates it. The server then runs without network unless its entry says so.",
   "server-secrets-apart":
     "A secret that an entry names for hosts is not in the sandbox of its server: a placeholder is, whose value goes to these hosts alone. A value that the server gets itself, and a value of the entry that looks like a key, reaches that server alone. It is in no file of a sandbox, and not in the log, the errors and the infos of the server, neither plain nor in a common encoding.",
+  "calls-approved":
+    "A call of a server's tool whose entry asks for it is made only when a person has approved exactly this call, of this caller with these arguments: once, and within ten minutes. The person is shown all of it. A tool that says neither that it only reads nor that it destroys nothing counts as one that destroys. A script's calls are approved with the script, so many of each tool, and no code of a user's has one approved.",
+  "logins-go-to-their-servers":
+    "The token of a login at an MCP server goes to the origin of that server alone, and its refresh token to the issuer that gave it. Where a person logs in is named by the server: what it names has TLS, is no nearer to this machine than the server, and is believed only if the redirect has the state and the issuer of this login. Tokens lie in files that only the person may read, and stand in no output, error and recording.",
+  "servers-from-the-network":
+    "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
+  "servers-approved":
+    "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
+  "servers-pinned":
+    'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. Without it each change is told.',
   "servers-apart":
-    "No two callers share an instance of a server, and no two clients of one that have a session or a connection. The servers of a file that the command line names, and their tools, are the local user's: nobody else is told of them.",
+    "No two callers share an instance of a server, and no two clients of one that have a session or a connection. A server and its tools are its owner's. Nobody else is told of them, but a token whose scope names a server of the local user's.",
   "agents-ask-for-tools":
     "A tool that an agent has written goes live only when the person agrees, who is shown its code or what changes of it, its network and its secrets, or where the configuration says that nobody is asked. Before, its tests reach no network and no secret. A token gives tools to callers only with the scope `tools:publish`, and shares them only with `tools:share`.",
   "states-apart":
@@ -221,6 +237,10 @@ export const GUARANTEES = {
   "bad-requests-harmless": "A malformed or oversized request gets an error. The guest goes on.",
   "contents-never-stall":
     "No content of a file, a program, an argument, a request or an upstream blocks the server for 200 ms, takes 200 MB of its memory or ends it.",
+  "hub-keeps-credentials":
+    "No header of a caller reaches another server through the hub. A call whose headers name another method or tool than its body is refused.",
+  "hub-tells-its-caller":
+    "What a server behind the hub asks or logs reaches the client of the call alone that it belongs to, and nobody where that cannot be told.",
   "lying-guest-harmless": "If a guest answers with nonsense, that call fails. The host goes on.",
   "silence-bounded":
     "A guest or a keeper may be silent, stop in the middle of an answer, or say without end that it goes on. Each caller still waits for a limited time, because the host has its own deadlines. A client's wait for a silent server is limited too.",

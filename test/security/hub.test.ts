@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
+import type { ClientAnswer } from "../../src/catalog/question.ts";
 import { type CreateOptions, LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
 import { readPackageLaunch } from "../../src/mcp/proxy/prepare/package-launch.ts";
 import { PackagePrograms } from "../../src/mcp/proxy/prepare/package-programs.ts";
@@ -50,6 +51,36 @@ verifies(
       expect(await readFile(secret, "utf8")).toBe("kept");
     } finally {
       listener.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+  120_000,
+);
+
+verifies(
+  "calls-approved",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "bj-hub-"));
+    const mounts = [{ host: folder, mode: "rw" }];
+    await using lab = await openHubLab({ free: hubServer({ mounts }), held: hubServer({ mounts, approve: "destructive" }) });
+    try {
+      await lab.until(() => lab.states()["free"] === "ready" && lab.states()["held"] === "ready");
+      const write = async (server: string, name: string, ask?: () => Promise<ClientAnswer>) => {
+        const result = await lab.call(`mcp_${server}_write`, { path: `/workspace/${name}` }, ask ? { ask } : {});
+        return [(result.value as { readonly code?: string }).code, existsSync(join(folder, name))];
+      };
+      expect(await write("free", "a"), "without a word in its entry it writes").toEqual([undefined, true]);
+      expect(await write("held", "b")).toEqual(["APPROVAL_NEEDED", false]);
+      expect(await write("held", "b", async () => ({ action: "decline" }))).toEqual(["FORBIDDEN", false]);
+      const [waiting] = await lab.approvals.list();
+      expect(waiting?.shown).toContain('"path": "/workspace/b"');
+      await lab.approvals.give(waiting?.id ?? "");
+      expect(await write("held", "c"), "an approval is for one call alone").toEqual(["APPROVAL_NEEDED", false]);
+      expect(await write("held", "b")).toEqual([undefined, true]);
+      await rm(join(folder, "b"));
+      expect(await write("held", "b"), "and is used up").toEqual(["APPROVAL_NEEDED", false]);
+      expect(await write("held", "d", async () => ({ action: "accept", content: {} }))).toEqual([undefined, true]);
+    } finally {
       await rm(folder, { recursive: true, force: true });
     }
   },

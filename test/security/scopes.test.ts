@@ -237,17 +237,18 @@ verifies("tokens-see-their-toolsets", async () => {
     `belljar://sandboxes/${sandbox}/files/home/user/note`,
     "belljar://templates/",
   ];
-  for (const uri of [...uris, result]) await resources.read(alice.principal, uri, soon());
+  for (const uri of [...uris, result]) await resources.read({ principal: alice.principal, signal: soon() }, uri);
   const principal = { ...alice.principal, grants: parseScopes(["toolset:todo"]) };
+  const asker = { principal, signal: soon() };
   for (const uri of uris) {
-    for (const ask of [() => resources.read(principal, uri, soon()), () => resources.watch(principal, uri)])
+    for (const ask of [() => resources.read(asker, uri), () => resources.watch(asker, uri)])
       await expect(ask(), uri).rejects.toMatchObject({ code: "FORBIDDEN", message: expect.stringMatching(/toolset:(sandbox|files)/) });
   }
-  await expect(resources.read(principal, result, soon())).rejects.toMatchObject({ code: "RESOURCE_NOT_FOUND" });
+  await expect(resources.read(asker, result)).rejects.toMatchObject({ code: "RESOURCE_NOT_FOUND" });
   expect(await resources.list(principal)).toEqual({ resources: [] });
   for (const { uriTemplate } of resources.templates(principal))
     for (const name of ["id", "path", "name"])
-      expect(await resources.complete(principal, uriTemplate, { name, value: "", given: { id: sandbox } })).toEqual([]);
+      expect(await resources.complete(asker, uriTemplate, { name, value: "", given: { id: sandbox } })).toEqual({ values: [] });
   const call = async (name: string, args: object) => textOf(await catalog.call(principal, name, args, { signal: soon() }));
   for (const name of catalog.listAll(alice.principal).map((tool) => tool.name)) {
     const { length } = catalog.listAll(principal).filter((tool) => tool.name === name);

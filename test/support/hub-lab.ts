@@ -1,8 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { StoredApprovals } from "../../src/approvals/stored-approvals.ts";
+import { redactText } from "../../src/audit/redact.ts";
 import { openJsonSchemas } from "../../src/catalog/json-schemas.ts";
-import { type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
-import type { CallClient } from "../../src/catalog/question.ts";
+import { createCallQuota } from "../../src/catalog/call-quota.ts";
+import { type Catalog, type CallOptions, createCatalog } from "../../src/catalog/catalog.ts";
+import type { AuditedCall } from "../../src/audit/audit.ts";
+import type { CallClient, ClientRequest } from "../../src/catalog/question.ts";
+import type { JsonSchema } from "../../src/catalog/tool-schema.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
 import { serverImages } from "../../src/cli/compose/server-images.ts";
 import { serverSecrets } from "../../src/cli/compose/server-secrets.ts";
@@ -36,12 +41,16 @@ export interface HubLabOptions {
   readonly idleMs?: number;
   readonly prefix?: string;
   readonly listMax?: number;
+  readonly concurrency?: number;
+  readonly queue?: number;
   /** Where packages of servers come from, and the way of sandboxes there. It belongs to the caller. */
   readonly packages?: Pick<PackageLab, "settings" | "egress" | "refusals">;
   /** Whose sandboxes and secrets they are, in the place of a home's of its own. It belongs to the caller. */
   readonly on?: Pick<SecretLab, "sandboxes" | "store" | "home">;
   /** What sandboxes of servers with `docker run` begin with. */
   readonly templates?: Pick<Templates, "list">;
+  /** Of earlier labs: what was approved in it is known. */
+  readonly pins?: string;
 }
 
 export interface HubCallOptions extends Partial<CallOptions> {
@@ -54,13 +63,19 @@ export interface HubCallOptions extends Partial<CallOptions> {
 /** A hub with real sandboxes, behind a catalog. Disposing it ends them, and leaves nothing. */
 export interface HubLab extends AsyncDisposable {
   readonly hub: Hub;
+  readonly catalog: Catalog;
+  /** What the servers have beside tools. */
+  readonly doors: ReturnType<Hub["doors"]>;
+  /** Every call, read and prompt that came through. */
+  readonly audited: readonly AuditedCall[];
+  readonly approvals: StoredApprovals;
   readonly problems: readonly string[];
   /** What a list shows. */
   names(principal?: Principal): readonly string[];
   call(tool: string, args?: object, options?: HubCallOptions): Promise<ToolResult>;
   /** By the server's name. */
   states(): Readonly<Record<string, string>>;
-  /** Resolves once the hub is so. */
+  /** Resolves once the hub, or what was audited, is so. */
   until(isSo: () => boolean): Promise<void>;
   liveSandboxes(): number;
   readonly sandboxes: LocalSandboxes;
@@ -73,7 +88,7 @@ export interface HubLab extends AsyncDisposable {
 }
 
 export async function openHubLab(servers: object, options: HubLabOptions = {}): Promise<HubLab> {
-  const { env = {}, packages, idleMs = 600_000, prefix = "mcp_", listMax = 40 } = options;
+  const { env = {}, packages, pins, idleMs = 600_000, prefix = "mcp_", listMax = 40, concurrency = 64, queue = 256 } = options;
   const { sandboxes, store, home, end } = options.on ? { ...options.on, end: async () => undefined } : await ownHome(packages);
   const problems: string[] = [];
   const scope = { env, workspaceFolder: "/", userHome: "/", inputs: new Map(), lookOnHost };
@@ -82,27 +97,34 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const programs = new PackagePrograms({ sandboxes, folder: join(home, "server-packages"), report, ...packages?.settings });
   const secrets = serverSecrets(store);
   const images = serverImages(async () => options.templates ?? { list: async () => [] });
-  const hub = new Hub(file, {
-    sandboxes,
-    programs,
-    secrets,
-    images,
-    version: "1",
-    schemas: openJsonSchemas,
-    idleMs,
-    prefix,
-    listMax,
-    report,
-  });
+  const kept = { pins: pins ?? join(home, "pins"), principalOf: async () => LOCAL, redact: redactText };
+  const bounds = { idleMs, prefix, listMax, concurrency, queue };
+  const hub = new Hub(file, { sandboxes, programs, secrets, images, version: "1", schemas: openJsonSchemas, ...bounds, ...kept, report });
+  const audited: AuditedCall[] = [];
+  const noted = new Set<() => void>();
+  const audit = {
+    assertWritable: () => undefined,
+    record: (call: AuditedCall) => (audited.push(call), noted.forEach((look) => look())),
+    written: async () => undefined,
+  };
+  const quota = createCallQuota();
+  const approvals = new StoredApprovals(home);
   const catalog = createCatalog({
     sources: [hub],
+    audit,
+    quota,
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
     isDefault: () => false,
+    approvals,
   });
   const close = (): Promise<void> => hub[Symbol.asyncDispose]();
   return {
     hub,
+    catalog,
+    doors: hub.doors({ quota, audit }),
+    audited,
+    approvals,
     problems,
     names: (principal = LOCAL) => {
       const page = JSON.parse(`[${catalog.listPage(principal).bytes.toString()}]`) as readonly { name: string }[];
@@ -111,11 +133,11 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
     call: (tool, args = {}, { principal = LOCAL, clientId, ask, ...more } = {}) =>
       catalog.call(principal, tool, args, {
         signal: AbortSignal.timeout(LONGEST_MS),
-        ...((clientId !== undefined || ask) && { client: { ...(clientId !== undefined && { id: clientId }), ask: ask ?? asksNobody } }),
+        ...((clientId !== undefined || ask) && { client: clientOf(clientId, ask) }),
         ...more,
       }),
     states: () => Object.fromEntries(hub.servers(LOCAL).map(({ name, state }) => [name, state])),
-    until: (isSo) => changed(hub, isSo),
+    until: (isSo) => changed({ hub, noted }, isSo),
     liveSandboxes: () => sandboxes.liveCount(),
     sandboxes,
     store,
@@ -125,6 +147,21 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
     async [Symbol.asyncDispose]() {
       await close();
       await end();
+    },
+  };
+}
+
+function clientOf(id: string | undefined, ask: CallClient["ask"] = asksNobody): CallClient {
+  const answer = async ({ params }: ClientRequest, signal: AbortSignal): Promise<unknown> => {
+    const { message, requestedSchema: schema } = params as { message: string; requestedSchema: JsonSchema };
+    return ask({ message, schema }, signal);
+  };
+  return {
+    ...(id !== undefined && { id }),
+    ask,
+    relay: async (requests, signal) => {
+      const answers = Object.entries(requests).map(async ([key, request]) => [key, await answer(request, signal)] as const);
+      return Object.fromEntries(await Promise.all(answers));
     },
   };
 }
@@ -147,14 +184,15 @@ async function asksNobody(): Promise<never> {
   throw new Error("This client asks nobody");
 }
 
-function changed(hub: Hub, isSo: () => boolean): Promise<void> {
+function changed({ hub, noted }: { readonly hub: Hub; readonly noted: Set<() => void> }, isSo: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
       if (!isSo()) return;
       for (const stop of stops) stop();
       resolve();
     };
-    const stops = [hub.onState(look), hub.onChange(look)];
+    noted.add(look);
+    const stops = [hub.onState(look), hub.onChange(look), hub.onList("resources", look), () => noted.delete(look)];
     look();
   });
 }

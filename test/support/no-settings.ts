@@ -10,7 +10,6 @@ export function createNoSettings(): FacadeSettings {
     setToolServer: refuse,
     toolServer: async () => undefined,
     assertMaySet: refuse,
-    addServers: refuse,
     servers: async () => ({}),
   };
 }

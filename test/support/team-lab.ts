@@ -28,7 +28,6 @@ import type { Runtime } from "../../src/runtime/runtime.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { Runtimes } from "../../src/sandbox/runtimes.ts";
-import type { McpServerInfo } from "../../src/mcp/proxy/hub-server.ts";
 import type { Principal } from "../../src/sandbox/sandbox.ts";
 import { MadeTemplates } from "../../src/template/made-templates.ts";
 import { StoredTemplates } from "../../src/template/stored-templates.ts";
@@ -37,20 +36,10 @@ import { createShellSessions } from "../../src/interpreter/lasting/shell-session
 import { openTestUserTools } from "./test-user-tools.ts";
 import { createTestTexts } from "./test-texts.ts";
 import { byName } from "./by-name.ts";
+import { fakeServers } from "./fake-servers.ts";
 import { listed } from "./listed.ts";
 import { withMemoryStates } from "./memory-states.ts";
 import { LateCommands } from "../../src/tools/shell/late-commands.ts";
-
-/** As the hub would show one. */
-const MEMO: McpServerInfo = {
-  name: "memo",
-  state: "ready",
-  transport: "stdio",
-  isolation: "sandbox",
-  network: "none",
-  tools: [],
-  instances: 1,
-};
 
 export interface Member {
   readonly principal: Principal;
@@ -153,12 +142,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
       templates: async () => templates,
       userTools: async () => userTools,
       secrets,
-      mcpServers: {
-        servers: () => [MEMO],
-        logs: () => ["ready"],
-        restart: async () => undefined,
-        update: async () => ({ before: "1.0.0", now: "1.1.0" }),
-      },
+      mcpServers: fakeServers("memo"),
       tools: catalog,
       resources,
       facade: { defaultSandbox: () => ({ name: "default", options: {} }), tools: catalog, settings: createFacadeSettings({ home }) },

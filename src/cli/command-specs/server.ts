@@ -1,27 +1,79 @@
-import type { CommandSpec } from "../command.ts";
-import { JSON_OPTION, NONE, ONE } from "./shared-options.ts";
+import type { CommandSpec, OptionSpec } from "../command.ts";
+import { ENV, JSON_OPTION, NETWORK, NONE, ONE } from "./shared-options.ts";
 
-const WHERE = "The servers are those that `belljar serve --mcp-config FILE` has started: BELLJAR_URL names it.";
+const WHERE = `The servers are those of the Belljar that BELLJAR_URL names; without it those that were added to this home,
+which every \`belljar serve\` of it runs.`;
+const OWNER: OptionSpec = { type: "string", value: "TOKEN", description: "Those of the tokens of this name (default: your own)" };
 
-/** `belljar server ...`: the MCP servers behind a running Belljar. */
+const ADDING = `Without BELLJAR_URL the server is written to this home, and a running \`belljar serve\` takes it up at once. Only then
+may it see folders (--mount), run on this machine (--isolation none) or name variables as \${X}. Whoever adds it there
+approves it. With BELLJAR_URL it goes to that Belljar, which refuses these.
+--from FILE takes servers from a file of any MCP host: that of this NAME, or all.
+  belljar server add memory --network npm -- npx -y @modelcontextprotocol/server-memory
+  belljar server add far --url https://mcp.example.com/mcp --header Authorization="Bearer \${TOKEN}"`;
+
+/** `belljar server ...`: the MCP servers behind Belljar. */
 export const SERVER: readonly CommandSpec[] = [
   {
+    name: "server add",
+    summary: "Add an MCP server, or change one",
+    usage: "[NAME] [-- COMMAND ARGS...]",
+    positionals: { min: 0, max: 1 },
+    rest: true,
+    options: {
+      url: { type: "string", value: "URL", description: "Its address, in the place of a command" },
+      from: { type: "string", value: "FILE", description: "A host's file with mcpServers in it" },
+      env: ENV,
+      header: { type: "string", multiple: true, value: "NAME=VALUE", description: "Header for its address; may be repeated" },
+      network: NETWORK,
+      mount: {
+        type: "string",
+        value: "DIR[:ro|:rw|:copy]",
+        description: "Folder of this machine that it sees at /workspace, to read by default",
+      },
+      template: { type: "string", value: "NAME", description: "What its sandbox starts from (default base)" },
+      isolation: { type: "string", value: "KIND", description: "sandbox (default), or none: run it on this machine" },
+      pin: { type: "string", value: "KIND", description: "strict: block tools whose definition changes until you approve them" },
+      json: JSON_OPTION,
+    },
+    details: ADDING,
+    load: () => import("../commands/server-add.ts"),
+  },
+  {
     name: "server list",
-    summary: "List the MCP servers behind a running Belljar",
+    summary: "List the MCP servers",
     usage: "",
     positionals: NONE,
-    options: { json: JSON_OPTION },
+    options: { owner: OWNER, json: JSON_OPTION },
     details: WHERE,
     load: () => import("../commands/server-list.ts"),
   },
   {
     name: "server info",
-    summary: "Show the state and the tools of one",
+    summary: "Show the state and the tools of one, and what has changed since it was approved",
     usage: "NAME",
     positionals: ONE,
-    options: { json: JSON_OPTION },
+    options: { owner: OWNER, json: JSON_OPTION },
     details: WHERE,
     load: () => import("../commands/server-info.ts"),
+  },
+  {
+    name: "server approve",
+    summary: "Approve that one runs, or what it lists now",
+    usage: "NAME",
+    positionals: ONE,
+    options: { owner: OWNER, yes: { type: "boolean", short: "y", description: "Do not ask" } },
+    details: `What is approved is shown, and asked for. ${WHERE}`,
+    load: () => import("../commands/server-approve.ts"),
+  },
+  {
+    name: "server remove",
+    summary: "End and remove one",
+    usage: "NAME",
+    positionals: ONE,
+    options: { owner: OWNER },
+    details: WHERE,
+    load: () => import("../commands/server-remove.ts"),
   },
   {
     name: "server logs",
@@ -29,7 +81,7 @@ export const SERVER: readonly CommandSpec[] = [
     usage: "NAME",
     positionals: ONE,
     options: { json: JSON_OPTION },
-    details: WHERE,
+    details: "BELLJAR_URL names the running Belljar.",
     load: () => import("../commands/server-logs.ts"),
   },
   {
@@ -38,7 +90,7 @@ export const SERVER: readonly CommandSpec[] = [
     usage: "NAME",
     positionals: ONE,
     options: {},
-    details: WHERE,
+    details: "BELLJAR_URL names the running Belljar.",
     load: () => import("../commands/server-restart.ts"),
   },
   {

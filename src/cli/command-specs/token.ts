@@ -23,6 +23,8 @@ export const SCOPES = `Scopes (a token without scopes may do everything that the
   templates:SIZE            the most bytes of all its templates
   template-share            to share its templates with everybody
   tools:RIGHT               its own tools: publish, to have them go live; share, with everybody; share-secrets, those with secrets too
+  servers                   to add, approve and remove MCP servers of its own
+  server:NAME               this MCP server of the server's local user
   memory:SIZE               the most memory of all its live sandboxes
   cpu-seconds:N             the most CPU time of all its live sandboxes
   calls-per-minute:N        the most tool calls in a minute

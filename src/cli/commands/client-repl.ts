@@ -1,10 +1,8 @@
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import type { Interface } from "node:readline";
 import { BelljarError } from "../../errors.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import type { CliClient } from "../mcp-client/open-client.ts";
 import { openClient } from "../mcp-client/open-client.ts";
+import { readMessages } from "../mcp-client/read-messages.ts";
 import { splitWords } from "../mcp-client/split-words.ts";
 import { printLine } from "../print.ts";
 import { callTool } from "./client-call.ts";
@@ -26,7 +24,7 @@ const HELP = "list [SERVER], call SERVER TOOL [KEY=VALUE...|JSON], read URI [--s
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   await using open = await openClient(call, context, call.positionals[0]);
   let code = 0;
-  for await (const line of readLines(context)) {
+  for await (const line of readMessages(context, "mcp> ")) {
     const word = line.trim();
     if (word === "exit" || word === "quit") break;
     if (word === "help") printLine(context.stderr, HELP);
@@ -45,34 +43,5 @@ async function runLine(open: CliClient, parse: () => CommandCall | undefined, co
     if (!(error instanceof BelljarError) || context.signal.aborted) throw error;
     printLine(context.stderr, `belljar: ${error.message} (${error.code})`);
     return error.code === "USAGE" ? 2 : 1;
-  }
-}
-
-/** Lines of a pipe, or of a person who is shown a prompt. Between two lines the terminal is free for what a tool asks. */
-async function* readLines({ stdin, stderr, signal }: CommandContext): AsyncGenerator<string, void, undefined> {
-  if (stdin.isTTY !== true || stderr.isTTY !== true) {
-    yield* createInterface({ input: stdin, terminal: false, signal });
-    return;
-  }
-  let history: string[] = [];
-  for (;;) {
-    const lines = createInterface({ input: stdin, output: stderr, terminal: true, history, prompt: "mcp> " });
-    lines.on("history", (now: string[]) => (history = now));
-    lines.on("SIGINT", () => lines.close());
-    const line = await oneLine(lines, signal);
-    if (line === undefined) return;
-    yield line;
-  }
-}
-
-/** Undefined once the input has ended. */
-async function oneLine(lines: Interface, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    lines.prompt();
-    const closed = once(lines, "close", { signal });
-    const [line] = (await Promise.race([once(lines, "line", { signal }), closed])) as [string?];
-    return line;
-  } finally {
-    lines.close();
   }
 }

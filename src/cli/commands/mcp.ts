@@ -16,7 +16,7 @@ import { readPackage } from "../compose/package-root.ts";
 import { refuseForServer } from "../compose/refuse-for-server.ts";
 import { namedWishes } from "../compose/named-wishes.ts";
 import { createPortOrigin } from "../compose/port-origin.ts";
-import { hubOf } from "../compose/hub-of.ts";
+import { hasServers, hubOf } from "../compose/hub-of.ts";
 import { defaultNameOf, openTools } from "../compose/open-tools.ts";
 import { printLine } from "../print.ts";
 import { takeUpDefault } from "../take-up-default.ts";
@@ -77,10 +77,11 @@ interface Opening {
 async function serve({ call, context, config, project, wishes }: Opening): Promise<number> {
   const { defaultName } = project;
   await using stack = await openLocalStack(config, context, { pool: "host" });
-  const hub = hubOf(call, context, stack);
   const log = createLog(context.stderr, stack.config);
   await using ports = createPortOrigin(stack, log);
-  const toolServers = createToolServerOwners(openFacadeSettings(stack.config));
+  const settings = openFacadeSettings(stack.config);
+  const toolServers = createToolServerOwners(settings);
+  const opened = hasServers(call, stack.config) ? hubOf(call, context, stack, { settings }) : undefined;
   await using tools = await openTools(stack, {
     defaultName,
     ...(wishes && { wishes }),
@@ -88,7 +89,7 @@ async function serve({ call, context, config, project, wishes }: Opening): Promi
     log,
     usualSnippets: true,
     toolServers,
-    hub,
+    ...(opened && { hub: async () => (await opened()).hub }),
   });
   const caller = { principal: { ...LOCAL, project }, defaultName };
   const server = serveMcpStdio({

@@ -38,11 +38,15 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const log = createLog(context.stderr, config);
   let served = serverOrigin(config);
   const secrets = openHomeSecretStore(config);
-  const toolServers = createToolServerOwners(openFacadeSettings(config));
+  const settings = openFacadeSettings(config);
+  const toolServers = createToolServerOwners(settings);
   const wishes = await namedWishes(call);
   const defaults = { defaultName: "default", ...(wishes && { wishes }) };
-  const hub = hubOf(call, context, stack);
+  const opened = hubOf(call, context, stack, { settings, accessTokens });
+  const hub = async () => (await opened()).hub;
   await using tools = await openTools(stack, { ...defaults, portOrigin: async () => served, log, toolServers, hub });
+  const { servers: mcpServers } = await opened();
+  const unknown = (err: unknown): void => log.error({ err }, "The tool server of a caller cannot be looked up");
   const oauth = await openOAuth(config, accessTokens);
   const gateway = createGateway({
     config,
@@ -50,10 +54,9 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     templates: openOnce(() => stack.templates()),
     userTools: async () => countedLife(await stack.userTools(), tools.quota),
     secrets,
-    mcpServers: await hub?.(),
+    mcpServers,
     facade: { tools: tools.catalog, settings: toolServers.settings, defaultSandbox: tools.defaultSandbox },
-    prepare: (principal) =>
-      toolServers.load(principal).catch((err: unknown) => log.error({ err }, "The tool server of a caller cannot be looked up")),
+    prepare: async (principal) => void (await Promise.all([toolServers.load(principal).catch(unknown), mcpServers.load(principal)])),
     tools: tools.catalog,
     resources: tools.resources,
     prompts: tools.prompts,

@@ -39,6 +39,7 @@ export async function openBuiltinTools(
     ...(snippetsDirectory !== undefined && { snippetsDirectory }),
     templates: openOnce(() => stack.templates()),
     userTools: () => stack.userTools(),
+    runScript: async (principal, script) => (await stack.userTools()).runScript(principal, script),
     agentPublish: config.tools.agentPublish,
     web: { search: lazySearch(toolServers) },
     config,

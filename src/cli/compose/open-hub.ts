@@ -1,49 +1,73 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { openOnce } from "../../async/open-once.ts";
+import { redactText } from "../../audit/redact.ts";
 import { openJsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Config } from "../../config/config.ts";
+import { ensureHome } from "../../config/private-directory.ts";
+import type { OwnerGrants } from "../../dynamic/run/owner-rights.ts";
 import { loadConfigText } from "../../mcp/client/config/load-config-text.ts";
 import { Hub } from "../../mcp/proxy/hub.ts";
-import { readHubFile } from "../../mcp/proxy/hub-file.ts";
-import { PackagePrograms } from "../../mcp/proxy/prepare/package-programs.ts";
-import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
+import { type HubScope, readHubFile } from "../../mcp/proxy/hub-file.ts";
+import type { HubFile } from "../../mcp/proxy/hub-server.ts";
+import { ownerPrincipal } from "../../mcp/proxy/sources/owner-principal.ts";
+import { type Entries, ServedServers } from "../../mcp/proxy/sources/served-servers.ts";
+import { ServerStore } from "../../mcp/proxy/sources/server-store.ts";
+import { watchFile } from "../../mcp/proxy/sources/watched-file.ts";
+import { createServersSeal } from "../../secrets/seal-servers.ts";
+import { homeWithKeyring } from "./home-with-keyring.ts";
 import { lookOnHost } from "./look-on-host.ts";
-import type { SecretStore } from "../../secrets/secret-store.ts";
-import type { Templates } from "../../template/templates.ts";
-import { readPackage } from "./package-root.ts";
-import { serverImages } from "./server-images.ts";
-import { serverSecrets } from "./server-secrets.ts";
+import { serverParts, type ServerPartsOptions } from "./server-parts.ts";
 
-export interface HubOptions {
+export interface HubOptions extends ServerPartsOptions {
+  readonly config: Pick<Config, "home" | "tools" | "secretsKey" | "mcp">;
   /** The file that the command line names. */
-  readonly file: string;
-  readonly config: Config;
-  readonly sandboxes: Pick<LocalSandboxes, "create" | "hiddenSnapshots">;
-  readonly secrets: Pick<SecretStore, "reveal">;
-  readonly templates: () => Promise<Pick<Templates, "list">>;
+  readonly file: string | undefined;
+  /** What the owners of servers may have now. */
+  readonly owners: OwnerGrants;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly report: (problem: string) => void;
+  /** What an owner sent to a Belljar that served none of it. */
+  readonly sent: (owner: string) => Promise<Entries>;
 }
 
-/** Begins to start the servers of a configuration. Rejects with `CONFIG_INVALID` for one that cannot be read. Disposing it ends them. */
-export async function openHub({ file, config, sandboxes, secrets, templates, env, report }: HubOptions): Promise<Hub> {
-  const text = await loadConfigText(file);
-  const scope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
-  const schemas = openOnce(() => openJsonSchemas());
-  const { prefix, idleMs, listMax } = config.mcp;
-  const { indexUrl, registryUrl } = config.tools;
-  const programs = new PackagePrograms({ sandboxes, folder: join(config.home, "server-packages"), indexUrl, registryUrl, report });
-  return new Hub(await readHubFile(text, file, scope), {
-    sandboxes,
-    programs,
-    secrets: serverSecrets(secrets),
-    images: serverImages(templates),
-    version: readPackage().version,
-    schemas,
-    prefix,
-    idleMs,
-    listMax,
+/** The servers behind this process, and their tools. */
+export interface OpenedHub {
+  /** Disposing it ends the servers, and closes what is beside it. */
+  readonly hub: Hub;
+  readonly servers: ServedServers;
+}
+
+const NONE: HubFile = { servers: [], unusable: [] };
+
+/** Begins to start the local user's servers. Rejects with `CONFIG_INVALID` for a file that cannot be read. */
+export async function openHub({ file, owners, env, sent, ...options }: HubOptions): Promise<OpenedHub> {
+  const { config, report } = options;
+  const scope: HubScope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
+  const load = async (): Promise<HubFile> => (file === undefined ? NONE : readHubFile(await loadConfigText(file), file, scope));
+  const content = await load();
+  ensureHome(config.home);
+  const hub = new Hub(NONE, {
+    ...config.mcp,
+    ...serverParts(options),
+    schemas: openOnce(() => openJsonSchemas()),
+    pins: pinsFolder(config),
+    principalOf: ownerPrincipal(owners),
+    redact: redactText,
     report,
   });
+  const store = openServerStore(config);
+  const named = file === undefined ? undefined : { name: file, content };
+  const servers = await ServedServers.open({ hub, store, scope, file: named, sent, report });
+  if (file !== undefined) hub.own(await watchFile({ file, load, changed: (changed) => servers.setFile(changed), report }));
+  return { hub, servers };
+}
+
+/** The servers that owners have added to this home. */
+export function openServerStore(config: Pick<Config, "home" | "secretsKey">): ServerStore {
+  return new ServerStore(createServersSeal(homeWithKeyring(config)));
+}
+
+/** Where the definitions of servers are kept as they were approved. */
+export function pinsFolder({ home }: Pick<Config, "home">): string {
+  return join(home, "servers", "pins");
 }

@@ -1,15 +1,24 @@
 import { BelljarError } from "../../errors.ts";
 import type { McpServerAnswer, RemoteMcpServers } from "../../remote/remote-servers.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
+import { textOption } from "../command.ts";
+import { usage } from "../usage.ts";
 import { readConfig } from "./open-stack.ts";
 import { serverAddress } from "./server-address.ts";
 
-/** The MCP servers behind the server of BELLJAR_URL. Rejects with `NOT_SUPPORTED` without one: they run in that process. */
+/**
+ * The MCP servers of the server that BELLJAR_URL names, else those that were added to the home, of which nothing runs in this process. Only what is
+ * written to the home by a person at the machine may reach the host.
+ */
 export async function openMcpServers(call: CommandCall, context: CommandContext): Promise<RemoteMcpServers> {
-  const server = serverAddress(readConfig(call, context), context);
+  const config = readConfig(call, context);
+  const server = serverAddress(config, context);
+  const owner = textOption(call, "owner");
+  if (server && owner !== undefined)
+    throw usage("--owner is for the home of this machine: without BELLJAR_URL", `belljar ${call.spec.name} --help`);
   if (server) return (await import("../../remote/remote-servers.ts")).createRemoteMcpServers(server);
-  const advice = "start `belljar serve --mcp-config FILE`, and name it here with BELLJAR_URL=http://127.0.0.1:6060";
-  throw new BelljarError("NOT_SUPPORTED", `MCP servers run behind a running Belljar, and none is named: ${advice}`);
+  const { HomeServers } = await import("./home-servers.ts");
+  return new HomeServers(config, { owner, env: context.env, stderr: context.stderr });
 }
 
 /** Rejects with `MCP_SERVER_NOT_FOUND`. */

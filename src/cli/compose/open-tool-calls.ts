@@ -68,6 +68,6 @@ function tellingOn(stderr: CommandContext["stderr"]): Pick<CallOptions, "progres
     progress({ progress, total, message = "" }) {
       printLine(stderr, `${progress}${total === undefined ? "" : `/${total}`} ${message}`.trimEnd());
     },
-    log: (level, message) => printLine(stderr, `${level}: ${message.trimEnd()}`),
+    log: (level, data) => printLine(stderr, `${level}: ${(typeof data === "string" ? data : JSON.stringify(data)).trimEnd()}`),
   };
 }

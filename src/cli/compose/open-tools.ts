@@ -2,15 +2,17 @@ import { createHash } from "node:crypto";
 import { openOnce } from "../../async/open-once.ts";
 import type { Caller } from "../../catalog/caller.ts";
 import type { Catalog, CatalogLog, CatalogOptions } from "../../catalog/catalog.ts";
+import { StoredApprovals } from "../../approvals/stored-approvals.ts";
 import { createCatalog } from "../../catalog/catalog.ts";
 import { createCallQuota } from "../../catalog/call-quota.ts";
 import type { Quota } from "../../catalog/policy.ts";
 import { narrowScope } from "../../catalog/narrow-scope.ts";
 import { lateTools } from "../../catalog/late-tools.ts";
-import { fixedTools, type ToolSource } from "../../catalog/tool-source.ts";
+import { fixedTools } from "../../catalog/tool-source.ts";
 import { configureLanguages } from "../../interpreter/configured-languages.ts";
 import { createBelljarPrompts } from "../../mcp/prompts/belljar-prompts.ts";
 import { createBelljarResources } from "../../mcp/resources/belljar-resources.ts";
+import type { Hub } from "../../mcp/proxy/hub.ts";
 import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { composePrompts, composeResources } from "../../mcp/server/compose-doors.ts";
 import type { PromptDoor } from "../../mcp/server/prompt-door.ts";
@@ -44,7 +46,7 @@ export interface ServedTools extends AsyncDisposable {
    * Rejects if no call could use the sandbox, as with `WORKSPACE_CONFLICT`.
    */
   readonly takeUp: (caller: Caller) => Promise<readonly string[]>;
-  /** What a new default sandbox of the caller has of the host and the network, a line each. */
+  /** Which servers' tools the caller's list does not show, and what a new default sandbox of the caller has of the host and the network, a line each. */
   readonly introduce: (caller: Caller) => readonly string[];
   /** Keeps the default sandbox of a connected client alive until it is disposed. */
   readonly connected: (caller: Caller) => Disposable;
@@ -63,8 +65,8 @@ export interface OpenToolsOptions {
   readonly toolServers: ToolServerOwners;
   /** Takes up what a person edits in the files of tools. Default: true; false for a process that ends with one call. */
   readonly followsEdits?: boolean;
-  /** Opens other servers' tools. It belongs to what is opened here. Absent: there are none. */
-  readonly hub?: (() => Promise<ToolSource & AsyncDisposable>) | undefined;
+  /** Opens other servers. It belongs to what is opened here. Absent: there are none. */
+  readonly hub?: (() => Promise<Hub>) | undefined;
 }
 
 /** Reason for callers without a tool server of their own. */
@@ -122,12 +124,14 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     },
     onScopeChange: (listener) => toolServers.onChange(listener),
     quota,
+    approvals: new StoredApprovals(config.home),
     isDefault: isDefaultTool,
     defaultSandbox,
     surroundings: { introduce, findHostHint },
     audit,
     log,
   });
+  const others = hub?.doors({ quota, audit });
   const listPage: Catalog["listPage"] = (principal, cursor) => {
     // A call comes soon after a list: its code is loaded once the list is out. If it cannot be, the call says so.
     setImmediate(() => void builtin().catch(() => undefined));
@@ -144,10 +148,11 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       const isKnown = network === "none" || principal.grants?.network === undefined;
       // The sandbox may live already, and have been made by another spelling of the folder: the first result names that.
       const shown = wanted.workspace && { ...wanted.workspace, place: placeOfWorkspace(principal, wanted.workspace) };
-      return tellSurroundings(shown, isKnown ? network : undefined);
+      const unlisted = catalog.tellUnlisted(principal);
+      return [...(unlisted === undefined ? [] : [unlisted]), ...tellSurroundings(shown, isKnown ? network : undefined)];
     },
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
-    prompts: composePrompts([createBelljarPrompts()]),
+    prompts: composePrompts([createBelljarPrompts(), ...(others ? [others.prompts] : [])]),
     resources: composeResources([
       createBelljarResources({
         sandboxes,
@@ -155,6 +160,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
         templates: (principal) => stack.sandboxes.templates(principal),
         madeTemplates: async (principal) => (await stack.templates()).list(principal),
       }),
+      ...(others ? [others.resources] : []),
     ]),
     async [Symbol.asyncDispose]() {
       await connected[Symbol.asyncDispose]();

@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { createInterface } from "node:readline/promises";
 import { Turns } from "../../async/turns.ts";
 import { BelljarError } from "../../errors.ts";
 import { printable } from "../../files/printable.ts";
@@ -8,21 +6,23 @@ import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { McpClientOptions, McpQuestion } from "../../mcp/client/mcp-client.ts";
 import type { CommandContext } from "../command.ts";
 import { printLine, printProblems } from "../print.ts";
+import type { OpenLoginDoor } from "../../mcp/client/oauth/login-door.ts";
 import { readHidden } from "../read-hidden.ts";
 import { askForm } from "./ask-form.ts";
+import type { AskLine } from "./read-lines.ts";
+import { withLines } from "./read-lines.ts";
+import { loginAdvice } from "./logins.ts";
 import { firstText } from "./render-content.ts";
+import { openTerminalDoor } from "./terminal-door.ts";
 
 const VALUE_MAX_BYTES = 65_536;
 const SHOWN_MAX = 4000;
-
-/** Asks for a line in the terminal. Undefined once its input has ended. */
-export type AskLine = (prompt: string) => Promise<string | undefined>;
 
 /** Questions that wait for the person. More are cancelled. */
 const QUESTIONS_MAX = 10;
 const CANCELLED: JsonObject = { action: "cancel" };
 
-export interface Asking extends Pick<McpClientOptions, "ask" | "onElicit"> {
+export interface Asking extends Pick<McpClientOptions, "ask" | "onElicit" | "openLoginDoor"> {
   /** While this work runs, and at no other time, servers can ask. A question that is open at its end is cancelled before this settles. */
   readonly during: <Value>(work: () => Promise<Value>) => Promise<Value>;
 }
@@ -45,7 +45,7 @@ export function openAsking(context: CommandContext): Asking {
     return asked.finally(() => open.delete(asked));
   };
   return {
-    ...(hasPerson && { ask: async (input) => turns.run(() => askInput(context, input)) }),
+    ...(hasPerson && { ask: async (input) => turns.run(() => askInput(context, input)), openLoginDoor: offerLogin(context, turns) }),
     onElicit: hasPerson ? elicit : async (question) => refuse(context, question),
     async during(work) {
       const over = new AbortController();
@@ -120,22 +120,23 @@ async function askInput(context: CommandContext, { id, description, isSecret, op
   });
 }
 
-async function withLines<Value>(
-  { stdin, stderr, signal }: CommandContext,
-  other: AbortSignal | undefined,
-  work: (ask: AskLine) => Promise<Value>,
-): Promise<Value> {
-  const lines = createInterface({ input: stdin, terminal: false });
-  const closed = once(lines, "close").then(() => undefined);
-  const until = other ? AbortSignal.any([signal, other]) : signal;
-  try {
-    return await work(async (prompt) => {
-      stderr.write(printable(prompt));
-      const line = await Promise.race([lines.question("", { signal: until }), closed]);
-      if (line === undefined) stderr.write("\n");
-      return line;
-    });
-  } finally {
-    lines.close();
-  }
+/** Offers the login at a server in the terminal, which is the login's until it is over. Whoever declines is told how to do it later. */
+function offerLogin(context: CommandContext, turns: Turns): OpenLoginDoor {
+  return async (wish) => {
+    const turn = await turns.take(context.signal);
+    try {
+      printLine(context.stderr, `The server "${wish.server}" wants a login.`);
+      const reply = await withLines(context, undefined, (ask) => askYesNo(ask, "Log in now?"));
+      if (reply !== "y") throw new BelljarError("UNAUTHORIZED", `The server "${wish.server}" wants a login: ${loginAdvice(wish.server)}`);
+      const door = await openTerminalDoor(context)(wish);
+      const close = async (): Promise<void> => {
+        await door[Symbol.asyncDispose]();
+        turn[Symbol.dispose]();
+      };
+      return { ...door, [Symbol.asyncDispose]: close };
+    } catch (cause) {
+      turn[Symbol.dispose]();
+      throw cause;
+    }
+  };
 }

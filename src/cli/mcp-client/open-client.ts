@@ -1,19 +1,18 @@
 import { homedir } from "node:os";
-import { join } from "node:path";
-import { loadConfig } from "../../config/config.ts";
 import { BelljarError } from "../../errors.ts";
-import { readMcpConfig, openMcpClient } from "../../mcp/client/open-mcp-client.ts";
+import type { PlacedClientOptions, ReadConfig } from "../../mcp/client/open-mcp-client.ts";
+import { openReadClient } from "../../mcp/client/open-mcp-client.ts";
 import type { McpClient } from "../../mcp/client/mcp-client.ts";
 import type { RequestOptions } from "../../mcp/client/server-session.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
-import { textOption } from "../command.ts";
+import { isSet, textOption } from "../command.ts";
 import { readPackage } from "../compose/package-root.ts";
 import { printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
-import { didYouMean } from "../suggest.ts";
-import { usage } from "../usage.ts";
 import { parseDuration } from "../values.ts";
 import { openAsking } from "./ask-person.ts";
+import { findConfig } from "./find-config.ts";
+import { loginsOf } from "./logins.ts";
 import { openWireLog } from "./wire-log.ts";
 
 /** The servers of the command's file, with the options of its requests. Disposing it ends the servers. */
@@ -42,45 +41,59 @@ export async function withClient(
 export async function openClient(call: CommandCall, context: CommandContext, server?: string): Promise<CliClient> {
   const timeout = textOption(call, "timeout");
   const request = { signal: context.signal, ...(timeout !== undefined && { timeoutMs: parseDuration("timeout", timeout) }) };
-  const config = configOf(call, context);
-  await checkServerName(config, call, server);
-  const { env, signal } = context;
-  const wire = textOption(call, "wire");
-  const log = wire === undefined ? undefined : await openWireLog(wire);
+  const files = await findConfig(call, context, server);
+  const opened: AsyncDisposable[] = [];
+  const close = async (): Promise<void> => {
+    for (const one of opened.toReversed()) await one[Symbol.asyncDispose]();
+  };
   try {
-    const places = { env, workspaceFolder: process.cwd(), userHome: homedir(), version: readPackage().version };
-    const { during, ...asking } = openAsking(context);
-    const only = server === undefined ? {} : { only: [server] };
-    const opening = openMcpClient({ config, ...places, ...only, ...asking, ...(log && { onMessage: log.add }), signal });
+    const { options, during } = await openParts({ call, context, files, opened });
+    const opening = openReadClient(files, { ...options, ...(server !== undefined && { only: [server] }) });
     const client = await withProgress(context.stderr, "Starting the servers", opening);
-    const close = async (): Promise<void> => {
-      await client[Symbol.asyncDispose]();
-      await log?.close();
-    };
-    await tellFailures(client, context, server).catch(async (cause: unknown) => {
-      await close();
-      throw cause;
-    });
+    opened.push(client);
+    await tellFailures(client, context, server);
     return { client, request, during, [Symbol.asyncDispose]: close };
   } catch (cause) {
-    await log?.close();
+    await close();
     throw cause;
   }
 }
 
-/** The path of the file with the servers. */
-export function configOf(call: CommandCall, { env }: CommandContext): string {
-  return textOption(call, "config") ?? join(loadConfig({ env, flags: { home: textOption(call, "home") } }).home, "mcp.json");
+interface Opening {
+  readonly call: CommandCall;
+  readonly context: CommandContext;
+  readonly files: readonly ReadConfig[];
+  /** What was opened, in its order. */
+  readonly opened: AsyncDisposable[];
 }
 
-/** Rejects with `USAGE`, and the nearest name, for a server that the file does not have. */
-export async function checkServerName(path: string, { spec }: CommandCall, server: string | undefined): Promise<void> {
-  if (server === undefined) return;
-  const { file, config } = await readMcpConfig(path);
-  const names = config.servers.map(({ name }) => name);
-  if (names.includes(server)) return;
-  const known = names.length === 0 ? "It names none" : `It names ${names.slice(0, 20).join(", ")}`;
-  throw usage(`${file} names no server "${server}"${didYouMean(server, names) || "."} ${known}`, `belljar ${spec.name} --help`);
+/** What the servers are started with. */
+async function openParts({
+  call,
+  context,
+  files,
+  opened,
+}: Opening): Promise<Pick<CliClient, "during"> & { readonly options: PlacedClientOptions }> {
+  const wire = textOption(call, "wire");
+  const log = wire === undefined ? undefined : await openWireLog(wire);
+  if (log) opened.push({ [Symbol.asyncDispose]: () => log.close() });
+  // Few commands need the code of sandboxes.
+  const places = isSet(call, "sandbox") ? await (await import("./sandbox-places.ts")).openSandboxPlaces(files, call, context) : undefined;
+  if (places) opened.push(places);
+  const { during, ...asking } = openAsking(context);
+  const { env, signal } = context;
+  const options = {
+    env,
+    workspaceFolder: process.cwd(),
+    userHome: homedir(),
+    version: readPackage().version,
+    signal,
+    ...asking,
+    ...(places && { openPlace: places.openPlace }),
+    ...(log && { onMessage: log.add }),
+    logins: loginsOf(call, context),
+  };
+  return { options, during };
 }
 
 async function tellFailures({ servers }: McpClient, { stderr }: CommandContext, named: string | undefined): Promise<void> {

@@ -6,7 +6,7 @@ import { MessageLines } from "../../interpreter/message-lines.ts";
 import { openOutputWindows, type OutputWindows } from "../../interpreter/output-window.ts";
 import type { ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import { USED_UP, watchUsedUp } from "../../sandbox/used-up.ts";
-import { type CallTool, HarnessCalls, tooManyCalls } from "./harness-calls.ts";
+import { type CallBounds, type CallTool, HarnessCalls, TOOL_CALLS, tooManyCalls } from "./harness-calls.ts";
 import { type HarnessAnswer, harnessMessage, type HarnessMessage } from "./harness-messages.ts";
 
 const VERSION = 1;
@@ -18,9 +18,13 @@ const SAID_MAX_BYTES = 64 * 1_048_576;
 /** Reports of progress and lines for the log. */
 const TOLD_MAX = 10_000;
 
+/** A tool that a script may call: its name, and where the script finds it too, as `memo.add`. */
+export type ScriptTool = readonly [name: string, path?: string];
+
 export type HarnessOrder =
   | { readonly do: "requirements" | "read" }
-  | { readonly do: "call"; readonly function: string; readonly arguments: Readonly<Record<string, unknown>> };
+  | { readonly do: "call"; readonly function: string; readonly arguments: Readonly<Record<string, unknown>> }
+  | { readonly do: "script"; readonly tools: readonly ScriptTool[]; readonly concurrent: number };
 
 export interface HarnessProgram {
   /** The process, with one channel. It belongs to the caller, and the signal ends it. Rejects as `Guest.exec` does. */
@@ -38,6 +42,8 @@ export interface HarnessOptions {
   readonly log?: (level: CallLogLevel, message: string) => void;
   /** Calls a tool for the code, as far as it may. */
   readonly callTool?: CallTool;
+  /** Of its calls of tools. Default: those of a tool. */
+  readonly bounds?: CallBounds;
 }
 
 export interface Harnessed {
@@ -76,7 +82,7 @@ const LAST_CHARACTERS = 2_000;
 async function readAnswer(
   process: ExecProcess,
   order: object,
-  { timeoutMs, progress, log, callTool }: HarnessOptions,
+  { timeoutMs, progress, log, callTool, bounds = TOOL_CALLS }: HarnessOptions,
 ): Promise<HarnessAnswer | undefined> {
   const token = randomBytes(16).toString("hex");
   const [channel] = process.channels;
@@ -86,11 +92,11 @@ async function readAnswer(
   let fault: { readonly cause: unknown } | undefined;
   let stop = (): void => undefined;
   const onFault = (cause: unknown): void => ((fault ??= { cause }), stop());
-  await using calls = new HarnessCalls({ callTool, channel, onFault });
+  await using calls = new HarnessCalls({ callTool, channel, onFault, bounds });
   let told = 0;
   const take = (message: HarnessMessage): void => {
     if (answer || message.token !== token) return;
-    if (message.type === "call") return calls.take(message) ? undefined : onFault(tooManyCalls());
+    if (message.type === "call") return calls.take(message) ? undefined : onFault(tooManyCalls(bounds));
     if (message.type !== "progress" && message.type !== "log") return void (answer = message);
     // Beyond it a client would hear nothing else, and reading the rest would hold up the others.
     if ((told += 1) > TOLD_MAX) return void (isTooLarge = true);
@@ -132,7 +138,7 @@ function toProgress({ progress, total, message }: Extract<HarnessMessage, { type
 }
 
 export function tooLate(timeoutMs: number): BelljarError {
-  return new BelljarError("EXEC_TIMEOUT", `The code did not answer within ${timeoutMs} ms: have it do less, or raise its timeoutMs`);
+  return new BelljarError("EXEC_TIMEOUT", `The code did not answer within ${timeoutMs} ms: have it do less, or raise its time limit`);
 }
 
 function ignore(): void {}

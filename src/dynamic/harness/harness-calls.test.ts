@@ -5,7 +5,7 @@ import type { ToolResult } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { type CallTool, HarnessCalls } from "./harness-calls.ts";
 
-const ask = (tool: string) => ({ token: "t", type: "call", tool, arguments: {} }) as const;
+const ask = (tool: string, id?: number) => ({ token: "t", type: "call", tool, arguments: {}, ...(id !== undefined && { id }) }) as const;
 const nextLine = async (channel: PassThrough): Promise<unknown> => {
   for await (const chunk of channel.iterator({ destroyOnReturn: false })) return JSON.parse(String(chunk));
   return undefined;
@@ -25,6 +25,28 @@ it("calls one after the other, the next once the code has taken the answer", asy
   expect(begun).toEqual(["one"]);
   expect(await nextLine(channel)).toEqual({ value: "one", content: [{ type: "text", text: "one" }], isError: false });
   expect(await nextLine(channel)).toMatchObject({ value: "two" });
+});
+
+it("makes as many at once as it may, and answers each by its number", async () => {
+  const ends = new Map<string, () => void>();
+  let count = 0;
+  let told = (): void => undefined;
+  const begun = new Promise<void>((resolve) => (told = resolve));
+  const callTool: CallTool = (name) =>
+    new Promise((resolve) => {
+      ends.set(name, () => resolve(textResult(name)));
+      if ((count += 1) === 2) told();
+    });
+  const channel = new PassThrough();
+  const bounds = { most: 10, concurrent: 2 };
+  await using calls = new HarnessCalls({ callTool, channel, onFault: unexpected, bounds });
+  for (const [id, tool] of ["one", "two", "three"].entries()) calls.take(ask(tool, id));
+  await begun;
+  expect([...ends.keys()]).toEqual(["one", "two"]);
+  ends.get("two")?.();
+  expect(await nextLine(channel)).toMatchObject({ id: 1, value: "two" });
+  expect([...ends.keys()]).toEqual(["one", "two", "three"]);
+  for (const end of ends.values()) end();
 });
 
 it("answers a failure, a result that is too long, and a call without anybody to make it", async () => {

@@ -4,8 +4,6 @@ import type { ToolResult } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { HarnessMessage } from "./harness-messages.ts";
 
-/** Of one call of the code. */
-const CALLS_MAX = 100;
 /** As a harness reads them. */
 const LINE_MAX_BYTES = 8 * 1_048_576;
 
@@ -13,7 +11,18 @@ export type CallTool = (name: string, args: Readonly<Record<string, unknown>>, s
 
 type CallMessage = Extract<HarnessMessage, { type: "call" }>;
 
+export interface CallBounds {
+  /** In all. */
+  readonly most: number;
+  /** At once. Others wait. */
+  readonly concurrent: number;
+}
+
+/** Of one call of a tool. */
+export const TOOL_CALLS: CallBounds = { most: 100, concurrent: 1 };
+
 export interface HarnessCallsOptions {
+  readonly bounds?: CallBounds | undefined;
   /** Absent: the code calls nothing. */
   readonly callTool?: CallTool | undefined;
   readonly channel: Writable;
@@ -22,41 +31,57 @@ export interface HarnessCallsOptions {
 }
 
 /**
- * Calls tools for a code, and answers on its channel: one after the other, a line each, and the next one once the code has taken the answer.
- * What the code asks for is its own wish, whoever wrote the line. Disposing ends the call that runs, and waits for it.
+ * Calls tools for a code, in its order and at most so many at once, and answers on its channel, a line each. A call begins once the code has
+ * taken the answer in whose place it comes. What the code asks for is its own wish, whoever wrote the line. Disposing ends the calls that run, and
+ * waits for them.
  */
 export class HarnessCalls implements AsyncDisposable {
   readonly #options: HarnessCallsOptions;
+  readonly #bounds: CallBounds;
   readonly #ended = new AbortController();
-  #running: Promise<void> = Promise.resolve();
+  readonly #waiting: { readonly message: CallMessage; readonly isTooMany: boolean }[] = [];
+  readonly #running = new Set<Promise<void>>();
   #count = 0;
 
   constructor(options: HarnessCallsOptions) {
     this.#options = options;
+    this.#bounds = options.bounds ?? TOOL_CALLS;
   }
 
   /** Returns false if the code has asked too often, and was told so before. */
   take(message: CallMessage): boolean {
-    if ((this.#count += 1) > CALLS_MAX + 1) return false;
-    const isLast = this.#count > CALLS_MAX;
-    this.#running = this.#running.then(() => this.#answer(message, isLast)).catch((cause: unknown) => this.#fail(cause));
+    const { most, concurrent } = this.#bounds;
+    if ((this.#count += 1) > most + 1) return false;
+    this.#waiting.push({ message, isTooMany: this.#count > most });
+    if (this.#running.size < concurrent) this.#begin();
     return true;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort();
-    await this.#running;
+    await Promise.all(this.#running);
   }
 
-  async #answer({ tool, arguments: args }: CallMessage, isTooMany: boolean): Promise<void> {
+  #begin(): void {
+    const running = this.#answerAll()
+      .catch((cause: unknown) => this.#fail(cause))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #answerAll(): Promise<void> {
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) await this.#answer(next.message, next.isTooMany);
+  }
+
+  async #answer({ id, tool, arguments: args }: CallMessage, isTooMany: boolean): Promise<void> {
     const { signal } = this.#ended;
     if (signal.aborted) return;
-    const answer = isTooMany ? failed(tooManyCalls()) : await this.#call(tool, args);
+    const answer = isTooMany ? failed(tooManyCalls(this.#bounds)) : await this.#call(tool, args);
     // The code has ended: what reads there next is not it.
     if (this.#ended.signal.aborted) return;
-    const line = JSON.stringify(answer);
+    const line = JSON.stringify({ id, ...answer });
     const fits = Buffer.byteLength(line) < LINE_MAX_BYTES;
-    const sent = fits ? line : JSON.stringify(failed(new BelljarError("RESULT_TOO_LARGE", "The result has over 8 MiB")));
+    const sent = fits ? line : JSON.stringify({ id, ...failed(new BelljarError("RESULT_TOO_LARGE", "The result has over 8 MiB")) });
     if (!this.#options.channel.write(`${sent}\n`)) await once(this.#options.channel, "drain", { signal });
   }
 
@@ -81,6 +106,6 @@ function failed({ code, message }: BelljarError): object {
   return { isError: true, value: { code, message }, content: [{ type: "text", text: `${code}: ${message}` }] };
 }
 
-export function tooManyCalls(): BelljarError {
-  return new BelljarError("QUOTA_EXCEEDED", `One call of a tool makes at most ${CALLS_MAX} calls of others`);
+export function tooManyCalls({ most }: CallBounds): BelljarError {
+  return new BelljarError("QUOTA_EXCEEDED", `One call of a tool makes at most ${most} calls of others`);
 }

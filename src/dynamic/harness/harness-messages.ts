@@ -19,7 +19,7 @@ const resource = z.union([
   z.object({ uri: text(2_000), mimeType: mimeType.optional(), blob: long }),
 ]);
 
-const content = z.discriminatedUnion("type", [
+export const contentBlock = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), text: long }),
   z.object({ type: z.literal("image"), data: long, mimeType }),
   z.object({ type: z.literal("audio"), data: long, mimeType }),
@@ -55,13 +55,16 @@ export const harnessMessage = z.discriminatedUnion("type", [
     message: text(2_000).optional(),
   }),
   z.object({ token, type: z.literal("log"), level: z.enum(["debug", "info", "notice", "warning", "error"]), message: text(65_536) }),
-  z.object({ token, type: z.literal("call"), tool: text(200), arguments: schema }),
+  /** `id`: by which the code tells the answers apart, where it makes several calls at once. */
+  z.object({ token, type: z.literal("call"), id: z.number().int().nonnegative().optional(), tool: text(200), arguments: schema }),
   z.object({
     token,
     type: z.literal("result"),
-    content: z.array(content).max(BLOCKS_MAX).readonly(),
+    content: z.array(contentBlock).max(BLOCKS_MAX).readonly(),
     structured: z.record(z.string(), z.unknown()).optional(),
   }),
+  /** Of a script. */
+  z.object({ token, type: z.literal("returned"), value: z.unknown() }),
   z.object({ token, type: z.literal("error"), name: text(200), message: text(65_536), traceback: text(131_072).optional() }),
 ]);
 
@@ -70,4 +73,6 @@ export type HarnessMessage = z.output<typeof harnessMessage>;
 export type ToldTool = z.output<typeof toldTool>;
 type WithoutToken<Message> = Message extends unknown ? Omit<Message, "token"> : never;
 /** The last message of a harness. */
-export type HarnessAnswer = WithoutToken<Extract<HarnessMessage, { type: "tools" | "requirements" | "refused" | "result" | "error" }>>;
+export type HarnessAnswer = WithoutToken<
+  Extract<HarnessMessage, { type: "tools" | "requirements" | "refused" | "result" | "returned" | "error" }>
+>;

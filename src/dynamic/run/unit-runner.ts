@@ -12,6 +12,7 @@ import type { PackageLock } from "../../packages/package-lock.ts";
 import type { ReadTool, UnitSpec } from "../unit.ts";
 import { endWaiting, harnessOf, type HarnessPlace } from "./harness-programs.ts";
 import { runScript } from "./run-script.ts";
+import { type RunScript, SCRIPT_CALLS } from "./script.ts";
 import { ServingHarnesses } from "./serving-harnesses.ts";
 import type { SessionKey } from "./session-sandboxes.ts";
 import type { ToolSandboxes, ToolWork } from "./tool-sandboxes.ts";
@@ -111,6 +112,23 @@ export class UnitRunner implements AsyncDisposable {
     if (answer.type === "result" || answer.type === "error") return { answer, printed };
     throw answer.type === "refused" ? codeError(name, answer) : strange(answer);
   }
+
+  readonly script: RunScript = async (principal, { language, code, tools, callTool, timeoutMs, signal }) => {
+    const { answer, printed } = await this.#options.sandboxes.use(principal, {
+      owner: principal.id,
+      spec: {},
+      timeoutMs,
+      signal,
+      work: (sandbox, owned) => {
+        const harness = harnessOf({ language, code }, "script", this.#placeIn(sandbox, undefined));
+        const order = { do: "script", tools, concurrent: SCRIPT_CALLS.concurrent } as const;
+        const bounds = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, bounds: SCRIPT_CALLS };
+        return askHarness(sandbox, harness, order, { ...bounds, signal: owned, callTool });
+      },
+    });
+    if (answer.type === "returned" || answer.type === "error") return { answer, printed };
+    throw strange(answer);
+  };
 
   // eslint-disable-next-line max-params -- as `read`, and what it does
   async #ask(

@@ -63,6 +63,8 @@ it.each<[scope: string, grants: ReturnType<typeof parseScopes>]>([
   ["tools:publish", { publishesTools: true }],
   ["tools:share", { sharesTools: true }],
   ["tools:share-secrets", { sharesToolSecrets: true }],
+  ["servers", { managesServers: true }],
+  ["server:GitHub: mine", { servers: ["GitHub: mine"] }],
   ["workspaces", { workspaces: [{ path: "/", mode: "rw" }] }],
   ["workspace:/srv/a:ro", { workspaces: [{ path: "/srv/a", mode: "ro" }] }],
   ["max-memory:512m", { limits: { memoryBytes: 512 * 2 ** 20 } }],
@@ -89,6 +91,8 @@ it.each<[scope: string, grants: ReturnType<typeof parseScopes>]>([
 });
 
 it.each([
+  ["server:", "the name of an MCP server"],
+  [`server:${"a".repeat(201)}`, "the name of an MCP server"],
   ["max-cpus:0", "above 0"],
   ["max-cpus:1234567890123", "above 0"],
   ["max-cpus:1.2345678", "above 0"],

@@ -11,8 +11,9 @@ type Scope = (grants: Grants, value: string) => Grants;
 
 /**
  * The scopes of a token, as `belljar token create --scope` takes them. Scopes of one kind add up: a token with two toolsets has both.
- * A token without scopes may do everything that the configuration allows, with four exceptions. It gets no folder of the host. Its
- * sandboxes reach only the public Internet. They have the standard runtime. It cannot ask for `nestedFilters`.
+ * A token without scopes may do everything that the configuration allows, with exceptions. It gets no folder of the host. Its
+ * sandboxes reach only the public Internet. They have the standard runtime. It cannot ask for `nestedFilters`. It cannot publish or share tools,
+ * and cannot add or approve MCP servers.
  */
 const SCOPES: Readonly<Record<string, { readonly value?: string; readonly description: string; readonly apply: Scope }>> = {
   toolset: {
@@ -57,6 +58,12 @@ const SCOPES: Readonly<Record<string, { readonly value?: string; readonly descri
     value: "RIGHT",
     description: "its own tools: publish, to have them go live; share, with everybody; share-secrets, those with secrets too",
     apply: (grants, what) => ({ ...grants, ...toolRight(what) }),
+  },
+  servers: { description: "to add, approve and remove MCP servers of its own", apply: (grants) => ({ ...grants, managesServers: true }) },
+  server: {
+    value: "NAME",
+    description: "this MCP server of the server's local user",
+    apply: (grants, name) => ({ ...grants, servers: [...(grants.servers ?? []), parseServer(name)] }),
   },
   memory: { value: "SIZE", description: "the most memory of all its live sandboxes", apply: quota("memoryBytes", parseSize) },
   "cpu-seconds": { value: "N", description: "the most CPU time of all its live sandboxes", apply: quota("cpuSeconds", parseCount) },
@@ -142,6 +149,10 @@ function widen(before: NetworkPolicy | undefined, more: NetworkPolicy): NetworkP
 function parseName(text: string): string {
   if (/^[a-z][a-z0-9_-]{0,39}$/.test(text)) return text;
   throw unknown(`toolset:${text}`);
+}
+
+function parseServer(text: string): string {
+  return text !== "" && text.length <= 200 ? text : refuse(text, "the name of an MCP server");
 }
 
 function parseRuntime(text: string): string {

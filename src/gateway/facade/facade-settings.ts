@@ -3,7 +3,6 @@ import { BelljarError } from "../../errors.ts";
 import type { SecretStoreOptions } from "../../secrets/create-secret-store.ts";
 import { createSettingsStore } from "../../secrets/create-secret-store.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
-import type { McpServerConfig } from "./facade-bodies.ts";
 import { credentialBody, customMcpBody } from "./facade-bodies.ts";
 
 /** What a caller told the server of its outside tool server. Third parties' keys stay there, and this credential stays here. */
@@ -26,9 +25,8 @@ export interface FacadeSettings {
   toolServer(principal: Principal): Promise<ToolServer | undefined>;
   /** Rejects with `ARGUMENTS_INVALID` without a credential that has been bound to no other address. */
   assertMaySet(principal: Principal, url: string): Promise<void>;
-  /** Replaces those of the same name. False: all were there, and the same. */
-  addServers(principal: Principal, servers: Readonly<Record<string, McpServerConfig>>): Promise<boolean>;
-  servers(principal: Principal): Promise<Readonly<Record<string, McpServerConfig>>>;
+  /** The MCP servers that a caller sent to a Belljar that served none of them. */
+  servers(principal: Principal): Promise<Readonly<Record<string, Readonly<Record<string, unknown>>>>>;
 }
 
 const stored = z.object({ credential: credentialBody, boundTo: z.string().optional() });
@@ -61,13 +59,6 @@ export function createFacadeSettings(home: SecretStoreOptions): FacadeSettings {
     async toolServer(principal) {
       const known = await read(principal.id, TOOL_SERVER, stored);
       return known?.boundTo === undefined ? undefined : { url: known.boundTo, credential: known.credential };
-    },
-    async addServers(principal, servers) {
-      const known = (await read(principal.id, MCP_SERVERS, storedServers)) ?? {};
-      const next = { ...known, ...servers };
-      if (JSON.stringify(next) === JSON.stringify(known)) return false;
-      await write(principal.id, MCP_SERVERS, next);
-      return true;
     },
     servers: async (principal) => (await read(principal.id, MCP_SERVERS, storedServers)) ?? {},
   };

@@ -4,27 +4,29 @@ import { BelljarError } from "../../errors.ts";
 import { toAnswer } from "../../mcp/server/tool-answer.ts";
 import type { Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import { changes, DOOR } from "../auth/access.ts";
+import { addServers, addedServers } from "../facade/add-servers.ts";
 import { callBody, credentialBody, customMcpBody, toolServerBody } from "../facade/facade-bodies.ts";
 import type { FacadeSettings } from "../facade/facade-settings.ts";
 import { probeToolServer } from "../facade/tool-server-probe.ts";
 import { callerOf, callerQuery } from "./mcp.ts";
 import type { Route } from "./route.ts";
+import { type McpServers, noMcpServers } from "./servers.ts";
 import { defineRoute } from "./route.ts";
 
 export interface FacadeRouteOptions {
   readonly tools: Pick<Catalog, "listAll" | "call">;
   readonly sandboxes: Pick<Sandboxes, "default">;
   readonly settings: FacadeSettings;
+  /** Absent: no MCP servers are served. */
+  readonly servers?: McpServers | undefined;
   /** As tools have it. */
   readonly defaultSandbox: CatalogOptions["defaultSandbox"];
 }
 
 const SUCCESS = { status: "success" };
-const STORED = { ...SUCCESS, message: "The servers are stored. Belljar does not serve their tools yet" };
 const CODEX = { command: "codex", args: ["mcp-server"] };
 
 const success = z.object({ status: z.literal("success") });
-const storedOnly = success.extend({ message: z.string().describe("That nothing of it is served yet") });
 const tool = z.looseObject({ name: z.string(), title: z.string(), description: z.string(), inputSchema: z.looseObject({}) });
 const content = z.looseObject({ type: z.string() });
 const result = z.object({
@@ -71,7 +73,7 @@ function toolRoutes({ tools }: FacadeRouteOptions, prefix: string): readonly Rou
   ];
 }
 
-function settingRoutes({ settings }: FacadeRouteOptions, prefix: string): readonly Route[] {
+function settingRoutes({ settings, servers }: FacadeRouteOptions, prefix: string): readonly Route[] {
   const access = changes("settings");
   const answers = { 200: success };
   return [
@@ -105,18 +107,16 @@ function settingRoutes({ settings }: FacadeRouteOptions, prefix: string): readon
       method: "POST",
       path: `${prefix}/custom-mcp`,
       access,
-      summary: "MCP servers of the caller's own: stored; not served yet",
+      summary:
+        "Adds MCP servers of the caller's own, all or none; answers when each serves its tools or has failed, after a minute at most",
       body: customMcpBody,
-      answers: { 200: storedOnly },
-      async handle({ caller, body: { mcpServers } }) {
-        await settings.addServers(caller, mcpServers);
-        return STORED;
-      },
+      answers: { 200: addedServers },
+      handle: ({ caller, body: { mcpServers }, signal }) => addServers(servers ?? noMcpServers(), { caller, signal }, mcpServers),
     }),
   ];
 }
 
-function codexRoute({ sandboxes, settings, defaultSandbox }: FacadeRouteOptions, prefix: string): Route {
+function codexRoute({ sandboxes, servers, defaultSandbox }: FacadeRouteOptions, prefix: string): Route {
   return defineRoute({
     method: "POST",
     path: `${prefix}/register-codex`,
@@ -132,7 +132,11 @@ function codexRoute({ sandboxes, settings, defaultSandbox }: FacadeRouteOptions,
       if (!(await hasCodex(sandbox, asked.signal))) {
         return { status: "error", url, message: "There is no codex command in the sandbox: install it there first" };
       }
-      return { status: (await settings.addServers(principal, { codex: CODEX })) ? "success" : "already_running", url };
+      const known = servers ?? noMcpServers();
+      const isThere = known.servers(principal).some(({ name, error }) => name === "codex" && !error);
+      const { status, servers: added } = await addServers(known, { caller: principal, signal: asked.signal }, { codex: CODEX });
+      if (status === "error") return { status, url, message: added["codex"]?.error?.message ?? "It does not serve its tools" };
+      return { status: isThere ? "already_running" : status, url };
     },
   });
 }

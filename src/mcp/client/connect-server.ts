@@ -3,6 +3,7 @@ import { SdkHttpError } from "@modelcontextprotocol/client";
 import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
 import type { HttpTarget, ServerTarget, StdioTarget } from "./config/resolve-server.ts";
+import type { ServerLogin } from "./oauth/server-login.ts";
 import type { ServerHandlers } from "./server-handlers.ts";
 import { createClient } from "./server-handlers.ts";
 import { toServerError } from "./to-server-error.ts";
@@ -18,6 +19,8 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
   /** Where a program runs. Default: on this machine. */
   readonly openProgram?: (target: StdioTarget) => ProgramTransport;
+  /** Whose token the requests have. Default: nobody's. */
+  readonly login?: ServerLogin | undefined;
 }
 
 export interface Connected {
@@ -63,7 +66,7 @@ async function connectProgram(target: StdioTarget, options: ConnectOptions): Pro
 
 async function connectHttp(target: HttpTarget, options: ConnectOptions): Promise<Connected> {
   const open = (kind: "http" | "sse"): Promise<Connected> =>
-    connect({ name: target.name, ...createHttpLink(kind, target) }, kind === "http" ? "auto" : "legacy", options);
+    connect({ name: target.name, ...createHttpLink(kind, target, options.login) }, kind === "http" ? "auto" : "legacy", options);
   if (target.kind !== "any") return open(target.kind);
   try {
     return await open("http");

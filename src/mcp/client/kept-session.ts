@@ -69,6 +69,9 @@ export async function openKeptSession(target: ServerTarget, options: ConnectOpti
         return (await ready()).request(method, params, request);
       }
     },
+    async follow(uri, signal) {
+      return (await running(target.callTimeoutMs ?? CALL_TIMEOUT_MS, signal)).follow(uri, signal);
+    },
     async [Symbol.asyncDispose]() {
       closing.abort();
       await starting?.catch(() => undefined);

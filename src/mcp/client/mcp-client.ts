@@ -1,6 +1,8 @@
 import type { BelljarError } from "../../errors.ts";
 import type { ConfigInput } from "./config/server-config.ts";
 import type { JsonObject } from "./json-object.ts";
+import type { OpenLoginDoor } from "./oauth/login-door.ts";
+import type { LoginOptions } from "./oauth/server-login.ts";
 import type { ListName, WireDirection } from "./server-handlers.ts";
 import type { RequestOptions } from "./server-session.ts";
 
@@ -26,6 +28,10 @@ export interface McpClientOptions {
   readonly onListChanged?: (change: { readonly server: string; readonly list: ListName }) => void;
   /** Is given each message of the protocol, before it is sent and as it comes. Messages may hold secrets of the servers' tools. */
   readonly onMessage?: (record: WireRecord) => void;
+  /** Where the logins at servers are kept. Without it a server that wants one is refused. */
+  readonly logins?: LoginOptions;
+  /** Takes a person to an authorization server, and back. Without it nobody is asked, and logins that are kept are used. */
+  readonly openLoginDoor?: OpenLoginDoor;
   readonly version?: string;
   readonly startTimeoutMs?: number;
   readonly signal?: AbortSignal;

@@ -4,21 +4,36 @@ import type { ConfigScope } from "./config/expand.ts";
 import { isRecord } from "./config/is-record.ts";
 import { loadConfigText } from "./config/load-config-text.ts";
 import { readConfigText } from "./config/read-config.ts";
+import type { ServerTarget, StdioTarget } from "./config/resolve-server.ts";
 import { inputsOf } from "./config/resolve-server.ts";
 import type { ConfigFile, ConfiguredServer } from "./config/server-config.ts";
 import { exposeNames } from "./exposed-names.ts";
 import type { JsonObject } from "./json-object.ts";
 import { openKeptSession } from "./kept-session.ts";
+import { ServerLogin } from "./oauth/server-login.ts";
 import { loadTarget } from "./load-target.ts";
 import type { McpClient, McpClientOptions, McpServer, McpTool, ToolList } from "./mcp-client.ts";
+import type { ProgramTransport } from "./transport/program-transport.ts";
 import { readParamHeaders } from "./param-headers.ts";
 import type { ServerHandlers } from "./server-handlers.ts";
-import type { RequestOptions, ServerSession } from "./server-session.ts";
+import type { ClientSession } from "./person-session.ts";
+import { openPersonSession } from "./person-session.ts";
+import type { RequestOptions } from "./server-session.ts";
 
 const START_TIMEOUT_MS = 60_000;
 
+/** Where the program of a server runs. Disposing it ends what is left of it. */
+export interface ProgramPlace extends AsyncDisposable {
+  openProgram(target: StdioTarget): ProgramTransport;
+}
+
+export interface PlacedClientOptions extends Omit<McpClientOptions, "config"> {
+  /** Undefined for a program that runs on this machine, as all do by default. */
+  readonly openPlace?: (target: StdioTarget) => Promise<ProgramPlace | undefined>;
+}
+
 interface OpenServer extends McpServer {
-  readonly session?: ServerSession;
+  readonly session?: ClientSession;
 }
 
 /**
@@ -26,10 +41,18 @@ interface OpenServer extends McpServer {
  * `CANCELLED` when the signal aborts, after what was started has ended.
  */
 export async function openMcpClient(options: McpClientOptions): Promise<McpClient> {
-  const { file, config } = await readMcpConfig(options.config);
-  const wanted = config.servers.filter(({ name }) => options.only?.includes(name) ?? true);
-  const scope = { ...options, inputs: await answerInputs(config, wanted, options.ask) };
-  const opened = await Promise.allSettled(wanted.map((server) => openServer(server, file, scope)));
+  return openReadClient([await readMcpConfig(options.config)], options);
+}
+
+/** The same, for files that were read before. */
+export async function openReadClient(files: readonly ReadConfig[], options: PlacedClientOptions): Promise<McpClient> {
+  const opened = await Promise.allSettled(
+    files.flatMap(({ file, config }) => {
+      const wanted = config.servers.filter(({ name }) => options.only?.includes(name) ?? true);
+      const answers = answerInputs(config, wanted, options.ask);
+      return wanted.map(async (server) => openServer(server, file, { ...options, inputs: await answers }));
+    }),
+  );
   const client = toClient(opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])));
   const failed = opened.find((one) => one.status === "rejected");
   if (failed) {
@@ -41,8 +64,14 @@ export async function openMcpClient(options: McpClientOptions): Promise<McpClien
   throw new BelljarError("CANCELLED", "The start of the servers was cancelled");
 }
 
+/** A host's configuration, and where it stands. */
+export interface ReadConfig {
+  readonly file: string;
+  readonly config: ConfigFile;
+}
+
 /** Reads a host's configuration, and starts nothing. Rejects with `CONFIG_INVALID` for a file that cannot be read. */
-export async function readMcpConfig(config: McpClientOptions["config"]): Promise<{ readonly file: string; readonly config: ConfigFile }> {
+export async function readMcpConfig(config: McpClientOptions["config"]): Promise<ReadConfig> {
   const { file, text } = await readText(config);
   return { file, config: readConfigText(text, file) };
 }
@@ -64,18 +93,13 @@ async function answerInputs(
   return answers;
 }
 
-async function openServer(server: ConfiguredServer, file: string, scope: McpClientOptions & ConfigScope): Promise<OpenServer> {
+async function openServer(server: ConfiguredServer, file: string, scope: PlacedClientOptions & ConfigScope): Promise<OpenServer> {
   const { name, config, problem } = server;
   if (problem) return { name, state: "failed", error: problem };
   if (config.isDisabled) return { name, state: "disabled" };
   try {
     const target = await loadTarget(config, file, scope);
-    const session = await openKeptSession(target, {
-      version: scope.version ?? "0",
-      startTimeoutMs: scope.startTimeoutMs ?? target.startTimeoutMs ?? START_TIMEOUT_MS,
-      handlers: handlersOf(name, scope),
-      ...(scope.signal && { signal: scope.signal }),
-    });
+    const session = await openTarget(target, scope);
     const { era, instructions, capabilities } = session;
     return { name, state: "ready", session, era, instructions, capabilities };
   } catch (error) {
@@ -84,7 +108,41 @@ async function openServer(server: ConfiguredServer, file: string, scope: McpClie
   }
 }
 
-function handlersOf(server: string, { onElicit, onSample, onListChanged, onMessage }: McpClientOptions): ServerHandlers {
+/** Starts or reaches a server. The place of its program ends with it. */
+async function openTarget(target: ServerTarget, scope: PlacedClientOptions): Promise<ClientSession> {
+  const place = target.kind === "stdio" ? await scope.openPlace?.(target) : undefined;
+  if (!place) return openInPlace(target, scope);
+  try {
+    const session = await openInPlace(target, scope, place);
+    const end = session[Symbol.asyncDispose].bind(session);
+    const close = async (): Promise<void> => {
+      await end();
+      await place[Symbol.asyncDispose]();
+    };
+    return Object.assign(session, { [Symbol.asyncDispose]: close });
+  } catch (cause) {
+    await place[Symbol.asyncDispose]();
+    throw cause;
+  }
+}
+
+async function openInPlace(target: ServerTarget, scope: PlacedClientOptions, place?: ProgramPlace): Promise<ClientSession> {
+  const { logins, openLoginDoor: openDoor, signal } = scope;
+  const oauth = target.kind === "stdio" ? undefined : target.oauth;
+  const login = oauth && logins && target.kind !== "stdio" ? new ServerLogin(target, oauth, logins) : undefined;
+  const open = async (): Promise<ClientSession> =>
+    openKeptSession(target, {
+      version: scope.version ?? "0",
+      startTimeoutMs: scope.startTimeoutMs ?? target.startTimeoutMs ?? START_TIMEOUT_MS,
+      handlers: handlersOf(target.name, scope),
+      login,
+      ...(place && { openProgram: (program) => place.openProgram(program) }),
+      ...(signal && { signal }),
+    });
+  return login && openDoor ? openPersonSession(open, { login, openDoor, signal }) : open();
+}
+
+function handlersOf(server: string, { onElicit, onSample, onListChanged, onMessage }: PlacedClientOptions): ServerHandlers {
   return {
     ...(onElicit && {
       elicit: (params, signal) => onElicit({ server, params, ...(signal && { signal }) }),
@@ -97,7 +155,7 @@ function handlersOf(server: string, { onElicit, onSample, onListChanged, onMessa
 }
 
 function toClient(servers: readonly OpenServer[]): McpClient {
-  const session = (name: string): ServerSession => sessionOf(servers, name);
+  const session = (name: string): ClientSession => sessionOf(servers, name);
   return {
     servers: servers.map(({ session: _session, ...shown }) => shown),
     async listTools({ server, ...options } = {}) {
@@ -119,7 +177,7 @@ function toClient(servers: readonly OpenServer[]): McpClient {
   };
 }
 
-function sessionOf(servers: readonly OpenServer[], name: string): ServerSession {
+function sessionOf(servers: readonly OpenServer[], name: string): ClientSession {
   const found = servers.find((server) => server.name === name);
   if (found?.session) return found.session;
   if (found?.error) throw found.error;
@@ -169,7 +227,7 @@ const LISTS = {
 
 /** All pages. What a server does not say that it has is an empty list, and what is no object is left out. */
 async function listAll(
-  session: ServerSession,
+  session: ClientSession,
   { method, ability, field }: (typeof LISTS)[keyof typeof LISTS],
   options?: RequestOptions,
 ): Promise<JsonObject[]> {

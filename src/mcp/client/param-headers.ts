@@ -75,11 +75,12 @@ export function toParamHeaders(headers: readonly ParamHeader[], args: unknown): 
   const found = headers.flatMap(({ path, name }) => {
     const value = path.reduce<unknown>((inner, key) => (isRecord(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined), args);
     const isPlain = typeof value === "string" || typeof value === "boolean" || Number.isSafeInteger(value);
-    return isPlain ? [[`Mcp-Param-${name}`, encode(String(value))] as const] : [];
+    return isPlain ? [[`Mcp-Param-${name}`, encodeHeader(String(value))] as const] : [];
   });
   return Object.fromEntries(found);
 }
 
-function encode(text: string): string {
+/** As a header has it, whatever characters it holds. */
+export function encodeHeader(text: string): string {
   return PLAIN.test(text) && !ENCODED.test(text) ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`;
 }

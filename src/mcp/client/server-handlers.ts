@@ -11,13 +11,19 @@ export interface ServerHandlers {
   /** How `elicit` can be asked: with a form, or with an address that a person opens. Default: with forms alone. */
   readonly elicitModes?: readonly ("form" | "url")[];
   readonly sample?: (params: JsonObject, signal: AbortSignal | undefined) => Promise<JsonObject>;
+  /** Names the folders of the client. */
+  readonly roots?: (params: JsonObject, signal: AbortSignal | undefined) => Promise<JsonObject>;
   readonly listChanged?: (list: ListName) => void;
+  /** A resource that is followed has changed. */
+  readonly resourceUpdated?: (uri: string) => void;
+  /** A message of the server's log, as it came. */
+  readonly logged?: (params: JsonObject) => void;
   readonly message?: (direction: WireDirection, message: unknown) => void;
 }
 
 /** A client that names as its abilities those that have a handler. */
 export function createClient(version: string, versionNegotiation: ClientOptions["versionNegotiation"], handlers: ServerHandlers): Client {
-  const { elicit, elicitModes = ["form"], sample, listChanged } = handlers;
+  const { elicit, elicitModes = ["form"], sample, roots, listChanged, resourceUpdated, logged } = handlers;
   const elicitation = {
     ...(elicitModes.includes("form") && { form: { applyDefaults: true } }),
     ...(elicitModes.includes("url") && { url: {} }),
@@ -26,7 +32,7 @@ export function createClient(version: string, versionNegotiation: ClientOptions[
     { name: "belljar", version },
     {
       ...(versionNegotiation && { versionNegotiation }),
-      capabilities: { ...(elicit && { elicitation }), ...(sample && { sampling: {} }) },
+      capabilities: { ...(elicit && { elicitation }), ...(sample && { sampling: {} }), ...(roots && { roots: {} }) },
       ...(listChanged && { listChanged: toldOf(listChanged) }),
     },
   );
@@ -38,6 +44,10 @@ export function createClient(version: string, versionNegotiation: ClientOptions[
       (await handler({ ...params }, context.mcpReq?.signal)) as never;
   if (elicit) client.setRequestHandler("elicitation/create", answered(elicit));
   if (sample) client.setRequestHandler("sampling/createMessage", answered(sample));
+  if (roots)
+    client.setRequestHandler("roots/list", async (request, context) => answered(roots)({ params: { ...request.params } }, context));
+  if (resourceUpdated) client.setNotificationHandler("notifications/resources/updated", ({ params }) => resourceUpdated(params.uri));
+  if (logged) client.setNotificationHandler("notifications/message", ({ params }) => logged(params));
   return client;
 }
 

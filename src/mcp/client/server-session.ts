@@ -12,11 +12,14 @@ import type { ParamHeader } from "./param-headers.ts";
 import { readParamHeaders, toParamHeaders } from "./param-headers.ts";
 import { toServerError } from "./to-server-error.ts";
 import { ProgramTransport } from "./transport/program-transport.ts";
+import { RawHttp } from "./transport/raw-http.ts";
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly onProgress?: (progress: Progress) => void;
+  /** Set: an answer that asks for more (`input_required`) is given as it came. Else the handlers are asked, and the request is made again. */
+  readonly takesQuestions?: true;
 }
 
 export interface Progress {
@@ -40,6 +43,13 @@ export interface ServerSession extends AsyncDisposable {
   isLost(): boolean;
   /** Gives the answer as the server sent it. Rejects with an error that names the server. */
   request(method: string, params: JsonObject, options?: RequestOptions): Promise<JsonObject>;
+  /** From here on `resourceUpdated` is told of changes of the resource, until the signal aborts or the server ends it. Rejects as a request does. */
+  follow(uri: string, signal: AbortSignal): Promise<Following>;
+}
+
+export interface Following extends AsyncDisposable {
+  /** Settles once nothing is told any more. */
+  readonly ended: Promise<unknown>;
 }
 
 export const CALL_TIMEOUT_MS = 60_000;
@@ -49,7 +59,7 @@ const ANYTHING = z.looseObject({});
 
 /** Starts a program or reaches a URL, in the era that the server speaks. Rejects with an error that has the program's last lines. */
 export async function openSession(target: ServerTarget, options: ConnectOptions): Promise<ServerSession> {
-  return toSession(target, await connectServer(target, options));
+  return toSession(target, await connectServer(target, options), options);
 }
 
 /** Keeps the headers of each tool in a page of a list. */
@@ -71,7 +81,24 @@ function isLostSession(transport: Connected["transport"], cause: unknown): boole
   return hasSession && cause instanceof SdkHttpError && cause.status === 404;
 }
 
-function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, closed, failure }: Connected): ServerSession {
+/** Undefined where a request is more than a request and its answer. */
+function openRaw(
+  target: ServerTarget,
+  { client, transport }: Connected,
+  { version, handlers, login }: ConnectOptions,
+): RawHttp | undefined {
+  const isRaw = client.getProtocolEra() === "modern" && transport instanceof StreamableHTTPClientTransport && !handlers?.message && !login;
+  const revision = client.getNegotiatedProtocolVersion();
+  if (!isRaw || target.kind === "stdio" || revision === undefined) return undefined;
+  const { name, url, headers } = target;
+  return new RawHttp({ name, url, headers, version: revision, clientInfo: { name: "belljar", version }, logged: handlers?.logged });
+}
+
+function toSession(target: ServerTarget, connected: Connected, options: ConnectOptions): ServerSession {
+  const { name, callTimeoutMs } = target;
+  const { client, transport, closed, failure } = connected;
+  const raw = openRaw(target, connected, options);
+  let isElsewhere = false;
   const lost = new AbortController();
   const over = AbortSignal.any([closed, lost.signal]);
   const era = client.getProtocolEra() === "modern" ? "modern" : "legacy";
@@ -85,11 +112,22 @@ function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, c
     instructions: client.getInstructions(),
     isLost: () => lost.signal.aborted,
     hasEnded: () => over.aborted || (transport instanceof ProgramTransport && transport.ending() !== undefined),
-    async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress } = {}) {
+    async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress, takesQuestions } = {}) {
       try {
         const declared = mirrors && method === "tools/call" ? (known.get(params["name"]) ?? []) : [];
         const headers = toParamHeaders(declared, params["arguments"]);
-        const sent = { timeout: timeoutMs, headers, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
+        const sent = {
+          timeout: timeoutMs,
+          headers,
+          ...(signal && { signal }),
+          ...(onProgress && { onprogress: onProgress }),
+          ...(takesQuestions && { allowInputRequired: true as const }),
+        };
+        if (raw && takesQuestions && !isElsewhere) {
+          const found = await raw.request({ method, params, headers, signal, timeoutMs, onProgress });
+          if (found) return found;
+          isElsewhere = true;
+        }
         const answer = await client.request({ method, params }, ANYTHING, sent);
         // Of tools that a newer list lacks nothing is kept.
         if (mirrors && method === "tools/list" && params["cursor"] === undefined) known.clear();
@@ -102,7 +140,20 @@ function toSession({ name, callTimeoutMs }: ServerTarget, { client, transport, c
         throw transport instanceof ProgramTransport && closed.aborted ? transport.explain(error) : error;
       }
     },
+    async follow(uri, signal) {
+      if (era === "modern") {
+        const listening = client.listen({ resourceSubscriptions: [uri] }, { signal: AbortSignal.any([signal, over]) });
+        const subscription = await listening.catch((cause: unknown) => {
+          throw failure() ?? toServerError(name, "subscriptions/listen", cause);
+        });
+        return { ended: subscription.closed, [Symbol.asyncDispose]: async () => subscription.close().catch(() => undefined) };
+      }
+      await this.request("resources/subscribe", { uri }, { signal });
+      const stop = async (): Promise<void> => void (await this.request("resources/unsubscribe", { uri }).catch(() => undefined));
+      return { ended: aborted(over), [Symbol.asyncDispose]: stop };
+    },
     async [Symbol.asyncDispose]() {
+      raw?.[Symbol.dispose]();
       if (transport instanceof StreamableHTTPClientTransport)
         await settleWithin(
           transport.terminateSession().catch(() => undefined),

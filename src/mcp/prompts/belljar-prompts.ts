@@ -58,8 +58,8 @@ const PROMPTS: readonly BelljarPrompt[] = [
 export function createBelljarPrompts(): PromptDoor {
   return {
     list: () => PROMPTS.map(describe),
-    get: async (_principal, name, args) => render(find(name), args),
-    complete: async () => [],
+    get: async (_asker, name, args) => render(find(name), args),
+    complete: async () => ({ values: [] }),
     // They come with the program.
     onChange: () => () => undefined,
   };

@@ -6,7 +6,7 @@ const server = (more: object, settings: object = {}): HubServer =>
   ({
     name: "one",
     target: { kind: "stdio", name: "one", command: "node", args: [], env: {}, ownEnv: {}, cwd: undefined, ...more },
-    settings: { isolation: "sandbox", network: "none", rename: {}, ...settings },
+    settings: { isolation: "sandbox", network: "none", rename: {}, list: "auto", approve: "never", ...settings },
   }) as HubServer;
 const FOLDERS = new Set(["/home/ann", "/home/ann/notes", "/usr/lib", "/tmp", "/tmp/own"]);
 const lookOnHost: LookOnHost = (path) =>

@@ -1,5 +1,6 @@
 import { BelljarError } from "../../errors.ts";
 import type { ConfigScope } from "../client/config/expand.ts";
+import { isRecord } from "../client/config/is-record.ts";
 import { parseSettings } from "../client/config/parse-settings.ts";
 import { readConfigText } from "../client/config/read-config.ts";
 import type { ConfiguredServer } from "../client/config/server-config.ts";
@@ -22,14 +23,12 @@ const TABLES = ["mcpServers", "servers", "mcp_servers"];
  * `CONFIG_INVALID` for a file that cannot be read.
  */
 export async function readHubFile(text: string, file: string, scope: HubScope): Promise<HubFile> {
-  const { value } = parseSettings(text, file, file.endsWith(".toml") ? "toml" : "jsonc");
-  const tables = TABLES.map((key) => value[key] as Readonly<Record<string, unknown>> | undefined);
-  const entryOf = (name: string): unknown => tables.find((table) => table !== undefined && Object.hasOwn(table, name))?.[name];
+  const entryOf = entriesOf(text, file);
   const servers: HubServer[] = [];
   const unusable: UnusableServer[] = [];
   for (const server of readConfigText(text, file).servers) {
     try {
-      const found = await toHubServer(server, entryOf(server.name), { file, scope });
+      const found = await readHubServer(server, entryOf(server.name), { file, scope });
       if (found) servers.push(found);
     } catch (problem) {
       if (!(problem instanceof BelljarError)) throw problem;
@@ -39,7 +38,35 @@ export async function readHubFile(text: string, file: string, scope: HubScope): 
   return { servers, unusable };
 }
 
-async function toHubServer(
+/** What a host's file says of its servers, as it stands there. */
+export interface HubEntries {
+  readonly entries: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly unusable: readonly UnusableServer[];
+}
+
+/** Throws `CONFIG_INVALID` for a file that cannot be read. */
+export function readHubEntries(text: string, file: string): HubEntries {
+  const entryOf = entriesOf(text, file);
+  const found = readConfigText(text, file).servers;
+  return {
+    entries: Object.fromEntries(
+      found.flatMap(({ name, problem }) => {
+        const entry = entryOf(name);
+        return problem === undefined && isRecord(entry) ? [[name, entry] as const] : [];
+      }),
+    ),
+    unusable: found.flatMap(({ name, problem }) => (problem ? [{ name, problem }] : [])),
+  };
+}
+
+function entriesOf(text: string, file: string): (name: string) => unknown {
+  const { value } = parseSettings(text, file, file.endsWith(".toml") ? "toml" : "jsonc");
+  const tables = TABLES.map((key) => value[key] as Readonly<Record<string, unknown>> | undefined);
+  return (name) => tables.find((table) => table !== undefined && Object.hasOwn(table, name))?.[name];
+}
+
+/** Reads one entry. Undefined for a server that is disabled. Rejects with `CONFIG_INVALID`. */
+export async function readHubServer(
   { name, config, problem }: ConfiguredServer,
   entry: unknown,
   { file, scope }: { readonly file: string; readonly scope: HubScope },

@@ -2,6 +2,7 @@ import type { BelljarError } from "../../errors.ts";
 import type { CreateOptions } from "../../sandbox/sandbox.ts";
 import type { ServerTarget } from "../client/config/resolve-server.ts";
 import type { HubSettings } from "./hub-settings.ts";
+import type { ToldChange } from "./sources/pinned-lists.ts";
 
 /** A server that the hub may start. */
 export interface HubServer {
@@ -19,7 +20,7 @@ export interface UnusableServer {
 /** A server as its owner sees it. */
 export interface McpServerInfo {
   readonly name: string;
-  readonly state: "starting" | "ready" | "failed" | "stopped";
+  readonly state: "starting" | "ready" | "failed" | "needs_approval" | "needs_login" | "stopped";
   /** Absent for an entry that cannot be used, as all that follows. */
   readonly transport?: "stdio" | "http";
   readonly isolation?: "sandbox" | "none";
@@ -31,11 +32,26 @@ export interface McpServerInfo {
   readonly tools: readonly string[];
   /** How many run now. */
   readonly instances: number;
+  /** How many of its definitions are not as they were approved. */
+  readonly changed?: number;
   readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** What whoever approves looks at. */
+export interface McpServerDetails extends McpServerInfo {
+  /** The program with its arguments, or the address. Recognisable secrets are left out. */
+  readonly runs?: string;
+  readonly mount?: NonNullable<HubSettings["mount"]>;
+  /** The first changes of its definitions since they were approved. */
+  readonly changes: readonly ToldChange[];
+  /** Stands for exactly what is shown here; an approval may name it. */
+  readonly digest?: string;
 }
 
 /** The servers of one configuration. */
 export interface HubFile {
   readonly servers: readonly HubServer[];
   readonly unusable: readonly UnusableServer[];
+  /** Those that nobody who may has approved yet: nothing of them is started. */
+  readonly waiting?: readonly HubServer[];
 }

@@ -5,7 +5,16 @@ const place = { file: "mcp.json", name: "one" };
 
 it("gives a server that says nothing a sandbox without network and folders", () => {
   const settings = readHubSettings({ command: "node", autoApprove: ["x"], alwaysAllow: 5, disabledTools: {} }, place);
-  expect(settings).toEqual({ isolation: "sandbox", network: "none", rename: {}, mount: undefined, select: undefined, template: undefined });
+  expect(settings).toEqual({
+    isolation: "sandbox",
+    network: "none",
+    list: "auto",
+    approve: "never",
+    rename: {},
+    mount: undefined,
+    select: undefined,
+    template: undefined,
+  });
 });
 
 it("reads what an entry says to the hub", () => {
@@ -15,6 +24,8 @@ it("reads what an entry says to the hub", () => {
     mounts: [{ host: "/data", mode: "rw" }],
     select: ["a"],
     rename: { a: "b" },
+    list: "search",
+    approve: "always",
   };
   expect(readHubSettings({ ...given, isolation: "none", template: "node" }, place)).toEqual({
     isolation: "none",
@@ -23,6 +34,8 @@ it("reads what an entry says to the hub", () => {
     mount: { host: "/data", mode: "rw" },
     select: new Set(["a"]),
     rename: { a: "b" },
+    list: "search",
+    approve: "always",
     template: "node",
   });
 });
@@ -36,6 +49,8 @@ it.each([
   [{ mounts: [{ host: "/a", mode: "r" }] }, /mounts\.0\.mode/],
   [{ limits: { memory: 1 } }, /limits/],
   [{ select: "a" }, /select/],
+  [{ list: "some" }, /list/],
+  [{ approve: true }, /approve/],
   [{ rename: { a: "" } }, /rename\.a/],
 ])("refuses %j, with the file, the server and the field", (entry, message) => {
   expect(() => readHubSettings(entry, place)).toThrow(

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { Listing } from "../../catalog/unlisted.ts";
 import type { BelljarError } from "../../errors.ts";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import type { CreateOptions } from "../../sandbox/sandbox.ts";
@@ -21,8 +22,14 @@ export interface HubSettings {
   readonly mount?: { readonly host: string; readonly mode: "copy" | "ro" | "rw" } | undefined;
   /** The upstream's names of the tools that callers get. Absent: all. */
   readonly select?: ReadonlySet<string> | undefined;
+  /** Which calls a person approves, each by itself: `destructive` those of tools that do not say that they only read, or destroy nothing. */
+  readonly approve: "always" | "destructive" | "never";
+  /** Whether lists show its tools. */
+  readonly list: Listing;
   /** What callers see in the place of an upstream's name. */
   readonly rename: Readonly<Record<string, string>>;
+  /** `strict`: a definition that has changed since it was approved is blocked. Absent: its change is told. */
+  readonly pin?: "strict" | undefined;
 }
 
 export interface ServerSecret {
@@ -78,17 +85,20 @@ const settingsSchema = z.looseObject({
     .refine((uses) => new Set(Object.values(uses).map(({ env }) => env)).size === Object.keys(uses).length, "two are in one variable")
     .default({}),
   select: z.array(toolName).max(NAMES_MAX).optional(),
+  approve: z.enum(["always", "destructive", "never"]).default("never"),
+  list: z.enum(["all", "search", "auto"]).default("auto"),
   rename: z
     .record(toolName, toolName)
     .refine((names) => Object.keys(names).length <= NAMES_MAX, `at most ${NAMES_MAX} names`)
     .default({}),
+  pin: z.literal("strict", { error: 'must be "strict", or be left out' }).optional(),
 });
 
 /** Throws `CONFIG_INVALID`, with the file, the server and the field. */
 export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
-  const { isolation, network, limits, template, mounts, secrets, select, rename } = data;
+  const { isolation, network, limits, template, mounts, secrets, select, rename, list, approve, pin } = data;
   const [only] = mounts;
   return {
     isolation,
@@ -98,7 +108,10 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
     ...(Object.keys(secrets).length > 0 && { secrets: usesOf(secrets) }),
     mount: only && { host: only.host, mode: only.mode },
     select: select && new Set(select),
+    list,
+    approve,
     rename,
+    ...(pin && { pin }),
   };
 }
 

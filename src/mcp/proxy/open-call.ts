@@ -1,102 +1,154 @@
-import type { JsonSchemas } from "../../catalog/json-schemas.ts";
-import type { Answer } from "../../catalog/question.ts";
-import type { ToolContext } from "../../catalog/tool.ts";
+import { type ClientRequest, type ClientRequests, unanswerable } from "../../catalog/question.ts";
+import { isNestedTooDeep } from "../../catalog/nesting.ts";
+import type { CallLogLevel } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
+import { isRecord } from "../client/config/is-record.ts";
 import type { JsonObject } from "../client/json-object.ts";
+import type { RelayContext } from "./relay/relay-context.ts";
 
 const MESSAGE_MAX = 2_000;
 /** Of one call. */
 const QUESTIONS_MAX = 20;
+const LEVELS = new Set<unknown>(["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]);
 
-/** A call that a server answers. Its time stands still while a person is asked for it. */
+/** A call that a server answers. Its time stands still while the client is asked for it, and while the server starts. */
 export class OpenCall implements Disposable {
-  readonly #context: ToolContext;
+  readonly #context: RelayContext;
   readonly #late = new AbortController();
+  /** Aborts when the caller gives up, and when the time is up. */
+  readonly signal: AbortSignal;
   #leftMs: number;
   #startedAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #questions = 0;
   #isAsking = false;
 
-  constructor(context: ToolContext, timeoutMs: number) {
+  constructor(context: RelayContext, timeoutMs: number) {
     this.#context = context;
     this.#leftMs = timeoutMs;
-    this.#run();
-  }
-
-  /** Aborts when the caller gives up, and when the time is up. */
-  get signal(): AbortSignal {
-    return AbortSignal.any([this.#context.signal, this.#late.signal]);
+    this.signal = AbortSignal.any([context.signal, this.#late.signal]);
+    this.resume();
   }
 
   get isLate(): boolean {
     return this.#late.signal.aborted;
   }
 
-  /** One question at a time. Rejects with `PERSON_UNREACHABLE`, and as `ToolContext.ask` does. */
-  async ask(server: string, { message, requestedSchema }: JsonObject, schemas: JsonSchemas): Promise<Answer> {
-    this.#questions += 1;
+  /**
+   * Asks the caller's client, which is told which server asks; its answers have the same keys. One question at a time. Rejects with
+   * `PERSON_UNREACHABLE`.
+   */
+  async relay(server: string, requests: ClientRequests): Promise<Readonly<Record<string, unknown>>> {
+    const asked = Object.entries(requests);
+    this.#questions += Math.max(1, asked.length);
     if (this.#isAsking || this.#questions > QUESTIONS_MAX)
       throw new BelljarError(
         "PERSON_UNREACHABLE",
         `The server "${server}" asks too much: one question at a time, and ${QUESTIONS_MAX} a call`,
       );
+    if (asked.length === 0) return {};
+    const { client, signal } = this.#context;
+    if (!client?.relay) throw unanswerable(asked[0]?.[1].method ?? "");
     this.#isAsking = true;
-    this.#stop();
+    this.pause();
     try {
-      const form = schemas.read(requestedSchema, `mcp ${server}`);
-      const text = typeof message === "string" ? message.slice(0, MESSAGE_MAX) : "";
-      return await this.#context.ask({ message: `The server "${server}" asks: ${text}`, form });
+      return await client.relay(Object.fromEntries(asked.map(([key, request]) => [key, named(server, request)])), signal);
     } finally {
       this.#isAsking = false;
-      this.#run();
+      this.resume();
     }
+  }
+
+  /** A message for the log of the caller's client. What is none is dropped. */
+  log({ level, data, logger }: JsonObject): void {
+    if (!LEVELS.has(level) || isNestedTooDeep(data)) return;
+    this.#context.log?.(level as CallLogLevel, data, typeof logger === "string" ? logger : undefined);
+  }
+
+  pause(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - this.#startedAt));
+  }
+
+  resume(): void {
+    if (this.#leftMs === Infinity || this.#timer !== undefined) return;
+    this.#startedAt = performance.now();
+    this.#timer = setTimeout(() => this.#late.abort(), this.#leftMs).unref();
   }
 
   [Symbol.dispose](): void {
     this.#leftMs = Infinity;
     clearTimeout(this.#timer);
   }
+}
 
-  #run(): void {
-    if (this.#leftMs === Infinity) return;
-    this.#startedAt = performance.now();
-    this.#timer = setTimeout(() => this.#late.abort(), this.#leftMs).unref();
+/** A person must not take one server's question for another's, or for Belljar's own. */
+function named(server: string, { method, params }: ClientRequest): ClientRequest {
+  if (isNestedTooDeep(params))
+    throw new BelljarError("SERVER_INCOMPATIBLE", `The server "${server}" asks something that is nested too deep`);
+  if (method !== "elicitation/create" || !isRecord(params)) return { method, ...(params !== undefined && { params }) };
+  const { message } = params;
+  const text = typeof message === "string" ? message.slice(0, MESSAGE_MAX) : "";
+  return { method, params: { mode: "form", ...params, message: `The server "${server}" asks: ${text}` } };
+}
+
+/** The calls that an instance answers now, of which one may be told to its caller. */
+export class OpenCalls {
+  readonly #server: string;
+  readonly #calls = new Set<OpenCall>();
+  #isSilent = false;
+
+  constructor(server: string) {
+    this.#server = server;
   }
 
-  #stop(): void {
-    clearTimeout(this.#timer);
-    this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - this.#startedAt));
+  /** From now on nobody is asked or told anything: it could belong to a call that was given up. */
+  silence(): void {
+    this.#isSilent = true;
+  }
+
+  add(call: OpenCall): Disposable {
+    this.#calls.add(call);
+    return { [Symbol.dispose]: () => void this.#calls.delete(call) };
+  }
+
+  /**
+   * Asks the client of the call that a server's request belongs to. Rejects with `PERSON_UNREACHABLE` if there is no such call, or if there are
+   * several, and with `CANCELLED` once the server takes it back.
+   */
+  async relay(request: ClientRequest, signal: AbortSignal | undefined): Promise<JsonObject> {
+    const call = this.#only();
+    if (typeof call === "string") {
+      throw new BelljarError("PERSON_UNREACHABLE", `Nobody can be asked what the server "${this.#server}" asks: ${call}`);
+    }
+    const asked = call.relay(this.#server, { [KEY]: request });
+    // Nobody hears how a question ends that was taken back.
+    asked.catch(() => undefined);
+    const { [KEY]: answer } = await (signal ? Promise.race([asked, takenBack(signal)]) : asked);
+    return answer as JsonObject;
+  }
+
+  /** To the log of the call's client; dropped where it cannot be told whose call it belongs to. */
+  log(params: JsonObject): void {
+    const call = this.#only();
+    if (typeof call !== "string") call.log(params);
+  }
+
+  #only(): OpenCall | string {
+    const [call, ...others] = this.#isSilent ? [] : this.#calls;
+    if (!call) return "it answers no call";
+    return others.length > 0 ? "it answers several calls at once" : call;
   }
 }
 
-/**
- * Asks the person of the call that a server's question belongs to, who is told which server asks. Rejects with `PERSON_UNREACHABLE` if there is
- * no such call or there are several. A question that only wants a page to be opened, or that the server takes back, is cancelled.
- */
-export async function askCaller(
-  { server, calls, schemas }: { readonly server: string; readonly calls: ReadonlySet<OpenCall>; readonly schemas: JsonSchemas },
-  params: JsonObject,
-  signal: AbortSignal | undefined,
-): Promise<JsonObject> {
-  if (params["requestedSchema"] === undefined) return { action: "cancel" };
-  const [call, ...others] = calls;
-  if (!call || others.length > 0) {
-    const why = call ? "it answers several calls at once" : "it answers no call";
-    throw new BelljarError("PERSON_UNREACHABLE", `Nobody can be asked what the server "${server}" asks: ${why}`);
-  }
-  const asked = call.ask(server, params, schemas);
-  // Nobody hears how a question ends that was taken back.
-  asked.catch(() => undefined);
-  const answer = await (signal ? Promise.race([asked, takenBack(signal)]) : asked);
-  if (answer === "takenBack") return { action: "cancel" };
-  if (answer.accepted) return { action: "accept", content: answer.form };
-  return { action: answer.reason === "declined" ? "decline" : "cancel" };
-}
+const KEY = "answer";
 
-function takenBack(signal: AbortSignal): Promise<"takenBack"> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve("takenBack");
-    signal.addEventListener("abort", () => resolve("takenBack"), { once: true });
+function takenBack(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void => reject(new BelljarError("CANCELLED", "The server took its question back"));
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
   });
 }

@@ -1,11 +1,13 @@
 import * as z from "zod";
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
-import { isNestedTooDeep } from "../../catalog/nesting.ts";
-import { textResult } from "../../catalog/tool-result.ts";
-import type { Tool, ToolContent, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import { refusalOf } from "../../catalog/refusal.ts";
+import { errorResult } from "../../catalog/result.ts";
+import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
-import { isRecord } from "../client/config/is-record.ts";
+import type { HubSettings } from "./hub-settings.ts";
 import type { JsonObject } from "../client/json-object.ts";
+import { type Relink, relinkMeta } from "./relay/relink.ts";
+import { toResult } from "./relay/to-result.ts";
 
 /** The toolset of other servers' tools, for scopes of tokens. */
 export const PROXIED_TOOLSET = "mcp";
@@ -41,70 +43,77 @@ export const definitionSchema = z.object({
 
 export type Definition = z.output<typeof definitionSchema>;
 
+/** Beside these, and what is said of tasks: the hub offers none. */
+const READ = new Set([...Object.keys(definitionSchema.shape), "execution"]);
+const BESIDE_BYTES_MAX = 65_536;
+
+/** What the definition has beside, as it came. Undefined if there is nothing, or more than lists can take. */
+export function besideOf(definition: JsonObject): JsonObject | undefined {
+  const beside = Object.entries(definition).filter(([key]) => !READ.has(key));
+  const isTaken = beside.length > 0 && Buffer.byteLength(JSON.stringify(beside)) <= BESIDE_BYTES_MAX;
+  return isTaken ? Object.fromEntries(beside) : undefined;
+}
+
 export interface ProxiedToolOptions {
   /** What callers call it. */
   readonly name: string;
   readonly server: string;
+  /** What callers call it on its server. */
+  readonly shown: string;
   readonly definition: Definition;
+  /** What the definition has beside. */
+  readonly beside: JsonObject | undefined;
+  /** Which calls a person approves. */
+  readonly approve: HubSettings["approve"];
   readonly schemas: JsonSchemas;
+  /** For a caller; without one for the owner, who looks at the list. */
+  readonly relink: (caller?: Pick<ToolContext, "principal">) => Relink;
   /** Asks the server, and gives its answer as it came. */
   readonly call: (context: ToolContext, args: JsonObject) => Promise<JsonObject>;
 }
 
 /** A tool of another server, for the catalog. Throws `ARGUMENTS_INVALID` for a schema that cannot be used. */
-export function proxiedTool({ name, server, definition, schemas, call }: ProxiedToolOptions): Tool {
+export function proxiedTool(options: ProxiedToolOptions): Tool {
+  const { name, server, shown: tool, definition, approve, schemas, beside, relink } = options;
   const { title, description, inputSchema, outputSchema, annotations } = definition;
   const shown = title ?? annotations?.title?.slice(0, TITLE_MAX) ?? definition.name.slice(0, TITLE_MAX);
   const isReadOnly = annotations?.readOnlyHint === true;
+  // A server that does not say that a tool destroys nothing has said nothing.
+  const isDestructive = !isReadOnly && annotations?.destructiveHint !== false;
   return {
     name,
     title: shown,
     description: description ?? shown,
     toolset: PROXIED_TOOLSET,
     origin: "proxied",
+    from: { server, tool },
+    // Which URIs are those of several servers changes with their lists.
+    ...(beside && {
+      get beside() {
+        return relinkMeta(beside, relink());
+      },
+    }),
+    ...((approve === "always" || (approve === "destructive" && isDestructive)) && { needsApproval: true }),
     annotations: {
       readOnlyHint: isReadOnly,
-      // A server that does not say that a tool destroys nothing has said nothing.
-      destructiveHint: !isReadOnly && annotations?.destructiveHint !== false,
+      destructiveHint: isDestructive,
       idempotentHint: annotations?.idempotentHint ?? false,
       openWorldHint: annotations?.openWorldHint ?? true,
     },
     input: schemas.readLater(inputSchema, `mcp ${server}`),
     // What is shown as the schema of a result must be one of an object.
     ...(outputSchema?.["type"] === "object" && { output: schemas.readLater(outputSchema, `mcp ${server}`) }),
-    run: async (context, args) => toResult(server, await call(context, args as JsonObject)),
+    run: (context, args) => run(options, context, args as JsonObject),
   };
 }
 
-const resource = z.looseObject({ uri: z.string(), mimeType: z.string().optional() });
-const block = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("text"), text: z.string() }),
-  z.looseObject({ type: z.literal("image"), data: z.string(), mimeType: z.string() }),
-  z.looseObject({ type: z.literal("audio"), data: z.string(), mimeType: z.string() }),
-  z.looseObject({ type: z.literal("resource_link"), uri: z.string(), name: z.string() }),
-  z.looseObject({
-    type: z.literal("resource"),
-    resource: z.union([resource.extend({ text: z.string() }), resource.extend({ blob: z.string() })]),
-  }),
-]);
-
-/**
- * The answer of a server in its faces. Fields that are not known pass; a block that is none of the protocol's is told of. Throws
- * `SERVER_INCOMPATIBLE` for one that is nested too deep to be sent on.
- */
-export function toResult(server: string, { content, structuredContent, isError }: JsonObject): ToolResult {
-  if (isNestedTooDeep([content, structuredContent]))
-    throw new BelljarError("SERVER_INCOMPATIBLE", `The server "${server}" answered with something that is nested too deep`);
-  const blocks = (Array.isArray(content) ? content : []).map((given): ToolContent => {
-    const { data } = block.safeParse(given);
-    return (data as ToolContent | undefined) ?? { type: "text", text: `[A part of the answer of ${server} is none that MCP knows]` };
-  });
-  if (blocks.length === 0 && Array.isArray(structuredContent)) blocks.push({ type: "text", text: JSON.stringify(structuredContent) });
-  const texts = blocks.flatMap((one) => (one.type === "text" ? [one.text] : []));
-  const value = isRecord(structuredContent) ? structuredContent : texts.length === blocks.length ? texts.join("\n") : blocks;
-  return {
-    ...textResult(value, blocks),
-    ...(isRecord(structuredContent) && { structured: structuredContent }),
-    ...(isError === true && { isError: true }),
-  };
+/** A refusal is a result: a model reads why, and a client of MCP gets the server's own error. */
+async function run({ server, call, relink }: ProxiedToolOptions, context: ToolContext, args: JsonObject): Promise<ToolResult> {
+  try {
+    return toResult(server, await call(context, args), relink(context));
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (!refusal || !(error instanceof BelljarError)) throw error;
+    return { ...errorResult(error), refusal };
+  }
 }

@@ -1,11 +1,11 @@
-import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
-import type { ServerHandlers } from "../client/server-handlers.ts";
+import type { StdioTarget } from "../client/config/resolve-server.ts";
 import { openSession, type ServerSession } from "../client/server-session.ts";
 import { ProcessTransport } from "../client/transport/process-transport.ts";
 import type { ProgramTransport } from "../client/transport/program-transport.ts";
-import { askCaller, type OpenCall } from "./open-call.ts";
+import { OpenCalls } from "./open-call.ts";
+import { type InstanceEvents, instanceHandlers } from "./relay/instance-handlers.ts";
 import type { HubServer } from "./hub-server.ts";
 import type { Instance } from "./instances.ts";
 import { openServerSandbox } from "./prepare/open-server-sandbox.ts";
@@ -21,15 +21,12 @@ const START_TIMEOUT_MS = 60_000;
 export interface ServerInstance extends Instance {
   readonly session: ServerSession;
   /** The calls that it answers now. */
-  readonly calls: Set<OpenCall>;
-  /** From now on it asks nobody: a question could belong to a call that was given up. */
-  refuseQuestions(): void;
+  readonly calls: OpenCalls;
 }
 
 export interface InstanceParts {
   readonly sandboxes: Pick<Sandboxes, "create">;
   readonly version: string;
-  readonly schemas: () => Promise<JsonSchemas>;
   /** Installs what npx and uvx would. Absent: such commands run as they are. */
   readonly programs?: PackagePrograms | undefined;
   /** Templates of images. Absent: there are none. */
@@ -41,8 +38,7 @@ export interface InstanceParts {
 export interface InstanceStart {
   readonly principal: Principal;
   readonly signal: AbortSignal;
-  /** Called when the server says so. */
-  readonly listChanged: NonNullable<ServerHandlers["listChanged"]>;
+  readonly events: InstanceEvents;
   /** Is given what the server writes to stderr. */
   readonly said: (chunk: Buffer) => void;
   /** Is given rules that would have allowed what its network refused. */
@@ -51,17 +47,13 @@ export interface InstanceStart {
 
 /** Starts a server, in a sandbox of the principal's unless its entry says otherwise, or reaches it. Rejects with an error that names it. */
 export async function openInstance(
-  { version, schemas, ...parts }: InstanceParts,
+  { version, ...parts }: InstanceParts,
   server: HubServer,
-  { principal, listChanged, said, missed, signal }: InstanceStart,
+  { principal, events, said, missed, signal }: InstanceStart,
 ): Promise<ServerInstance> {
   const { name, target, settings } = server;
-  const calls = new Set<OpenCall>();
-  let asks = true;
-  const refuseQuestions = (): void => void (asks = false);
-  const elicit: ServerHandlers["elicit"] = async (params, taken) =>
-    askCaller({ server: name, calls: asks ? calls : new Set(), schemas: await schemas() }, params, taken);
-  const handlers = { elicit, listChanged };
+  const calls = new OpenCalls(name);
+  const handlers = instanceHandlers(calls, events);
   const secrets = await revealSecrets(parts.secrets, server, principal);
   const stderr = secrets.mask?.open();
   const heard = <Transport extends ProgramTransport>(transport: Transport): Transport =>
@@ -71,7 +63,7 @@ export async function openInstance(
   const watch: SessionWatch = { mask: secrets.mask, said };
   if (target.kind !== "stdio" || settings.isolation === "none") {
     const opening = openSession(target, { ...options, openProgram: (program) => heard(new ProcessTransport(program)) });
-    return toInstance(await watched(opening, watch), { calls, refuseQuestions, closing });
+    return toInstance(await watched(opening, watch), { calls, closing });
   }
   const given = { ...server, target: { ...target, ownEnv: { ...target.ownEnv, ...secrets.env } } };
   const { sandbox, command } = await openServerSandbox(parts, given, { principal, signal });
@@ -79,7 +71,7 @@ export async function openInstance(
     const refusals = await ServerRefusals.open(sandbox, { name, noted: missed });
     const opening = openSession(target, { ...options, openProgram: () => heard(inSandbox(sandbox, name, command)) });
     const session = await watched(opening, { ...watch, refusals });
-    return toInstance(session, { calls, refuseQuestions, closing, sandbox, refusals });
+    return toInstance(session, { calls, closing, sandbox, refusals });
   } catch (cause) {
     // It ends with this process at the latest; why it did not start is what its owner must hear.
     await sandbox.kill().catch(() => undefined);
@@ -87,17 +79,33 @@ export async function openInstance(
   }
 }
 
-interface InstanceRest extends Pick<ServerInstance, "calls" | "refuseQuestions"> {
+/** Where the program of a server runs. */
+export interface ServerPlace extends AsyncDisposable {
+  readonly openProgram: () => SandboxTransport;
+}
+
+/** The sandbox of a server, for a client of its own. Disposing it ends the server. Rejects with an error that names it. */
+export async function openServerPlace(
+  parts: InstanceParts,
+  server: HubServer & { readonly target: StdioTarget },
+  { principal, signal }: Pick<InstanceStart, "principal" | "signal">,
+): Promise<ServerPlace> {
+  const { env } = await revealSecrets(parts.secrets, server, principal);
+  const given = { ...server, target: { ...server.target, ownEnv: { ...server.target.ownEnv, ...env } } };
+  const { sandbox, command } = await openServerSandbox(parts, given, { principal, signal });
+  return { openProgram: () => inSandbox(sandbox, server.name, command), [Symbol.asyncDispose]: () => sandbox.kill() };
+}
+
+interface InstanceRest extends Pick<ServerInstance, "calls"> {
   readonly closing: Disposable;
   readonly refusals?: Disposable;
   readonly sandbox?: Sandbox;
 }
 
-function toInstance(session: ServerSession, { calls, refuseQuestions, sandbox, ...others }: InstanceRest): ServerInstance {
+function toInstance(session: ServerSession, { calls, sandbox, ...others }: InstanceRest): ServerInstance {
   return {
     session,
     calls,
-    refuseQuestions,
     ended: Promise.race([session.ended, ...(sandbox?.ended ? [sandbox.ended] : [])]),
     async [Symbol.asyncDispose]() {
       try {

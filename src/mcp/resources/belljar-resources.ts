@@ -5,7 +5,15 @@ import { hasToolset } from "../../sandbox/grants.ts";
 import { reachOf } from "../../sandbox/reach.ts";
 import type { Principal, SandboxEvent, Sandboxes, TemplateInfo } from "../../sandbox/sandbox.ts";
 import type { TemplateDetail } from "../../template/wire/template-schema.ts";
-import type { Concerns, ResourceDescription, ResourceDoor, ResourceTemplate, WantedValue } from "../server/resource-door.ts";
+import type { Asker, Completion } from "../server/asker.ts";
+import type {
+  Concerns,
+  ResourceDescription,
+  ResourceDoor,
+  ResourceResult,
+  ResourceTemplate,
+  WantedValue,
+} from "../server/resource-door.ts";
 import { parseUri, TEMPLATES } from "./belljar-uri.ts";
 import type { BelljarUri } from "./belljar-uri.ts";
 import { completePath } from "./complete-path.ts";
@@ -24,6 +32,8 @@ export interface BelljarResourcesOptions {
 }
 
 const PAGE = 100;
+/** The events of a principal are followed as long as this process lives. */
+const WATCHED: Disposable = { [Symbol.dispose]: () => undefined };
 const JSON_TYPE = "application/json";
 const SANDBOXES = "belljar://sandboxes/";
 const TEMPLATE_LIST = "belljar://templates/";
@@ -95,28 +105,29 @@ class BelljarResources implements ResourceDoor {
     return RESOURCE_TEMPLATES;
   }
 
-  async read(principal: Principal, uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]> {
+  async read({ principal, signal }: Asker, uri: string): Promise<ResourceResult> {
     const named = parseGranted(principal, uri);
     try {
-      if (named.kind === "result") return this.#result(principal, { ...named, uri });
-      if (named.kind === "sandboxes") return await this.#sandboxes(principal, uri);
-      return [await this.#content(principal, { ...named, uri }, signal)];
+      if (named.kind === "result") return { contents: this.#result(principal, { ...named, uri }) };
+      if (named.kind === "sandboxes") return { contents: await this.#sandboxes(principal, uri) };
+      return { contents: [await this.#content(principal, { ...named, uri }, signal)] };
     } catch (error) {
       throw asMissing(error);
     }
   }
 
-  async complete(principal: Principal, uriTemplate: string, argument: WantedValue) {
+  async complete({ principal }: Asker, uriTemplate: string, argument: WantedValue): Promise<Completion> {
     const values = await this.#candidates(principal, uriTemplate, argument);
-    return values.filter((value) => value.startsWith(argument.value)).toSorted();
+    return { values: values.filter((value) => value.startsWith(argument.value)).toSorted() };
   }
 
-  async watch(principal: Principal, uri: string): Promise<void> {
+  async watch({ principal }: Asker, uri: string): Promise<Disposable> {
     const named = parseGranted(principal, uri);
     const followed = named.kind === "sandboxes" || named.kind === "sandbox" ? this.#follower.follow(principal) : undefined;
     try {
       if (named.kind === "sandbox" || named.kind === "file") await this.#options.sandboxes.get(principal, named.id);
       await followed;
+      return WATCHED;
     } catch (error) {
       throw asMissing(error);
     }

@@ -13,11 +13,13 @@ export function composeResources(sources: readonly ResourceDoor[]): ResourceDoor
       return { resources, ...(index + 1 < sources.length && { nextCursor: `${index + 1}` }) };
     },
     templates: (principal) => sources.flatMap((source) => source.templates(principal)),
-    read: (principal, uri, signal) => firstWith(sources, "RESOURCE_NOT_FOUND", (source) => source.read(principal, uri, signal)),
-    async complete(principal, uriTemplate, argument) {
-      return (await Promise.all(sources.map((source) => source.complete(principal, uriTemplate, argument)))).flat();
+    read: (asker, uri) => firstWith(sources, "RESOURCE_NOT_FOUND", (source) => source.read(asker, uri)),
+    async complete(asker, uriTemplate, argument) {
+      const all = await Promise.all(sources.map((source) => source.complete(asker, uriTemplate, argument)));
+      const found = all.filter(({ values }) => values.length > 0);
+      return found.length > 1 ? { values: found.flatMap(({ values }) => values) } : (found[0] ?? { values: [] });
     },
-    watch: (principal, uri) => firstWith(sources, "RESOURCE_NOT_FOUND", (source) => source.watch(principal, uri)),
+    watch: (asker, uri) => firstWith(sources, "RESOURCE_NOT_FOUND", (source) => source.watch(asker, uri)),
     onUpdate: (listener) => onEach(sources.map((source) => source.onUpdate(listener))),
     onListChange: (listener) => onEach(sources.map((source) => source.onListChange(listener))),
   };
@@ -30,10 +32,10 @@ export function composePrompts(sources: readonly PromptDoor[]): PromptDoor {
       const all = sources.flatMap((source) => source.list(principal));
       return all.filter(({ name }, index) => all.findIndex((one) => one.name === name) === index);
     },
-    get: (principal, name, args, client) => firstWith(sources, "PROMPT_NOT_FOUND", (source) => source.get(principal, name, args, client)),
-    async complete(principal, name, argument) {
-      const owner = sources.find((source) => source.list(principal).some((prompt) => prompt.name === name));
-      return (await owner?.complete(principal, name, argument)) ?? [];
+    get: (asker, name, args) => firstWith(sources, "PROMPT_NOT_FOUND", (source) => source.get(asker, name, args)),
+    async complete(asker, name, argument) {
+      const owner = sources.find((source) => source.list(asker.principal).some((prompt) => prompt.name === name));
+      return (await owner?.complete(asker, name, argument)) ?? { values: [] };
     },
     onChange: (listener) => onEach(sources.map((source) => source.onChange(listener))),
   };

@@ -1,23 +1,27 @@
-import type { ClientAnswer, ClientQuestion } from "../../catalog/question.ts";
+import type { CallClient, ClientRequests } from "../../catalog/question.ts";
 import type { Calls } from "./calls.ts";
 
 /** One request of the client for the same call. */
 export interface Round {
   readonly signal: AbortSignal;
   /** Throws `PERSON_UNREACHABLE` for a client that cannot be asked. */
-  assertAskable(): void;
+  assertAskable(requests: ClientRequests): void;
 }
+
+type Relay = NonNullable<CallClient["relay"]>;
+type Answers = Readonly<Record<string, unknown>>;
 
 /** What a call does; `round` answers the request that is open now, and none while the client is away. */
 export type Work<Result> = (context: {
   readonly signal: AbortSignal;
-  readonly ask: (question: ClientQuestion, signal: AbortSignal) => Promise<ClientAnswer>;
+  readonly relay: Relay;
   readonly round: () => Round | undefined;
 }) => Promise<Result>;
 
 /** A question that is open, and what can become of it. */
-export interface Question extends ClientQuestion {
-  answer(answer: ClientAnswer): void;
+export interface Question {
+  readonly requests: ClientRequests;
+  answer(answers: Answers): void;
   fail(error: Error): void;
 }
 
@@ -32,8 +36,8 @@ export class HeldCall<Result> {
 
   constructor(calls: Calls, round: Round, work: Work<Result>) {
     this.#round = round;
-    const ask = (question: ClientQuestion, signal: AbortSignal): Promise<ClientAnswer> => this.#ask(question, signal);
-    this.#running = calls.track(this.#controller, (signal) => work({ signal, ask, round: () => this.#round }));
+    const relay: Relay = (requests, signal) => this.#ask(requests, signal);
+    this.#running = calls.track(this.#controller, (signal) => work({ signal, relay, round: () => this.#round }));
   }
 
   /** Resolves when the call has ended, however. */
@@ -66,22 +70,22 @@ export class HeldCall<Result> {
     });
   }
 
-  #ask(question: ClientQuestion, signal: AbortSignal): Promise<ClientAnswer> {
-    const answered = this.#last.then(() => this.#put(question, signal));
+  #ask(requests: ClientRequests, signal: AbortSignal): Promise<Answers> {
+    const answered = this.#last.then(() => this.#put(requests, signal));
     this.#last = answered.catch(() => undefined);
     return answered;
   }
 
-  async #put(question: ClientQuestion, signal: AbortSignal): Promise<ClientAnswer> {
+  async #put(requests: ClientRequests, signal: AbortSignal): Promise<Answers> {
     signal.throwIfAborted();
-    this.#round?.assertAskable();
+    this.#round?.assertAskable(requests);
     let stop = (): void => undefined;
     try {
-      return await new Promise<ClientAnswer>((answer, fail) => {
+      return await new Promise<Answers>((answer, fail) => {
         stop = (): void => fail(signal.reason);
         signal.addEventListener("abort", stop, { once: true });
         this.#question = {
-          ...question,
+          requests,
           answer: (given) => this.#close(() => answer(given)),
           fail: (error) => this.#close(() => fail(error)),
         };

@@ -7,10 +7,10 @@ it("ends a question in its time, however often the client calls again without an
   const calls = new HeldCalls<{ readonly isError: boolean }>(createCalls(), 50);
   const { signal } = new AbortController();
   const round = { signal, assertAskable: () => undefined };
-  const asked = { principal: { id: "local", name: "local" }, name: "ask", args: {} };
+  const asked = { principal: { id: "local", name: "local" }, method: "tools/call", name: "ask", args: {} };
   const ended: unknown[] = [];
-  const first = await calls.start(asked, round, async ({ ask, signal: stopped }) => {
-    await ask({ message: "Sure?", schema: { type: "object" } }, stopped).catch((error: unknown) => ended.push(error));
+  const first = await calls.start(asked, round, async ({ relay, signal: stopped }) => {
+    await relay({ q: { method: "elicitation/create" } }, stopped).catch((error: unknown) => ended.push(error));
     return { isError: true };
   });
   if (!("resultType" in first)) throw new Error("The call does not ask");

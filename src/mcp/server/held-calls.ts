@@ -2,16 +2,17 @@ import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { BelljarError } from "../../errors.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
-import type { ClientAnswer } from "../../catalog/question.ts";
 import type { Calls } from "./calls.ts";
 import type { InputRequired } from "./client-channel.ts";
 import { HeldCall } from "./held-call.ts";
 import type { Question, Round, Work } from "./held-call.ts";
-import { ANSWER_MS, toAnswer, toElicitation } from "./request-channel.ts";
+import { answersTo } from "./client-requests.ts";
+import { ANSWER_MS } from "./request-channel.ts";
 
 /** Whose call it is. A call goes on for the same principal with the same name and arguments alone. */
 export interface AskedCall {
   readonly principal: Principal;
+  readonly method: string;
   readonly name: string;
   readonly args: unknown;
 }
@@ -24,7 +25,6 @@ interface Entry<Result> {
 }
 
 const PREFIX = "belljar-held:";
-const KEY = "answer";
 const OWNER_MAX = 16;
 const ALL_MAX = 1_000;
 
@@ -61,11 +61,11 @@ export class HeldCalls<Result> {
     if (!entry || !isDeepStrictEqual(entry.asked, asked)) {
       throw new BelljarError("ARGUMENTS_INVALID", "No call waits for this answer any more: make the call again, without requestState");
     }
-    const answer: ClientAnswer | undefined = toAnswer(given.responses[KEY]);
+    const answers = answersTo(entry.question.requests, given.responses);
     // The question's time goes on: nobody holds a call longer by answering nothing.
-    if (!answer) return toInputRequired(entry.question, given.state);
+    if (!answers) return toInputRequired(entry.question, given.state);
     this.#release(given.state);
-    return this.#follow(asked, entry.held, round, () => entry.question.answer(answer));
+    return this.#follow(asked, entry.held, round, () => entry.question.answer(answers));
   }
 
   async #follow(asked: AskedCall, held: HeldCall<Result>, round: Round, begin?: () => void): Promise<Result | InputRequired> {
@@ -98,6 +98,6 @@ export class HeldCalls<Result> {
   }
 }
 
-function toInputRequired(question: Question, state: string): InputRequired {
-  return { resultType: "input_required", inputRequests: { [KEY]: toElicitation(question) }, requestState: state };
+function toInputRequired({ requests }: Question, state: string): InputRequired {
+  return { resultType: "input_required", inputRequests: requests, requestState: state };
 }

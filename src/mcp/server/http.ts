@@ -16,7 +16,6 @@ import type { McpServerOptions } from "./server-options.ts";
 import type { SessionLimits } from "./sessions.ts";
 import { SseHttp } from "./sse-http.ts";
 import { StoredLists } from "./stored-lists.ts";
-import type { ToolDoorResult } from "./tool-door.ts";
 import type { WebHandler } from "./web-exchange.ts";
 import { answerExchange } from "./web-exchange.ts";
 
@@ -40,7 +39,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const calls = createCalls();
   const legacy = new LegacyHttp({ maxSessions: MAX_SESSIONS, idleMs: SESSION_IDLE_MS, ...options }, calls);
   const sse = new SseHttp({ maxSessions: MAX_SESSIONS, ...options }, calls);
-  const held = new HeldCalls<ToolDoorResult>(calls);
+  const held = new HeldCalls<unknown>(calls);
   const exchanges = new WeakMap<Request, McpConnection>();
   const modern = createModernHandler(options, exchanges);
   const listeners = new Listeners(() => createModernHandler(options, exchanges));
@@ -56,7 +55,8 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       if (isLegacy(exchange)) return legacy.handle(exchange);
       const { caller, body } = exchange;
       const connected = options.connected?.(caller);
-      exchange.response.once("close", () => connected?.[Symbol.dispose]());
+      const closed = new AbortController();
+      exchange.response.once("close", () => (connected?.[Symbol.dispose](), closed.abort()));
       const lists = new StoredLists();
       const method = methodOf(body);
       const handler = method === "subscriptions/listen" ? listeners.open(caller.principal, exchange.response) : modern;
@@ -64,7 +64,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
         exchanges.set(request, { caller, calls, held, lists, ...(method !== undefined && { method }) });
         return handler.fetch(request, { parsedBody: body });
       };
-      watchListened(options, caller, body);
+      watchListened(options, { principal: caller.principal, signal: closed.signal }, body);
       lists.expect(body);
       const complete = (answer: Uint8Array): readonly Uint8Array[] => lists.completeAnswer(body, answer);
       await answerExchange(fetch, { ...exchange, complete, onError: options.onError });

@@ -12,8 +12,10 @@ const INSTRUCTIONS = [
   "The last line of a result that was cut names the call that reads on.",
 ].join("\n");
 
-/** The instructions for one caller. The lines about the caller's own sandbox come last, and are left out if the whole is too long. */
+/** The instructions for one caller. The lines about what the caller has come last, and those that are too long for the whole are left out. */
 export function instructionsFor(own: readonly string[]): string {
-  const all = [INSTRUCTIONS, ...own].join("\n");
-  return Buffer.byteLength(all) <= BYTES_MAX ? all : INSTRUCTIONS;
+  return own.reduce((text, line) => {
+    const longer = `${text}\n${line}`;
+    return Buffer.byteLength(longer) <= BYTES_MAX ? longer : text;
+  }, INSTRUCTIONS);
 }

@@ -1,7 +1,9 @@
 import type { ChangeListener } from "../../catalog/caller.ts";
 import type { ToolContent } from "../../catalog/tool.ts";
+import type { WantedValue } from "./resource-door.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
-import type { ClientChannel, InputRequired } from "./client-channel.ts";
+import type { Asker, Completion } from "./asker.ts";
+import type { InputRequired } from "./client-channel.ts";
 
 export interface PromptDescription {
   readonly name: string;
@@ -19,12 +21,7 @@ export interface PromptResult {
 export interface PromptDoor {
   list(principal: Principal): readonly PromptDescription[];
   /** Rejects with `PROMPT_NOT_FOUND` or `ARGUMENTS_INVALID`. */
-  get(
-    principal: Principal,
-    name: string,
-    args: Readonly<Record<string, string>>,
-    client: ClientChannel,
-  ): Promise<PromptResult | InputRequired>;
-  complete(principal: Principal, name: string, argument: { readonly name: string; readonly value: string }): Promise<readonly string[]>;
+  get(asker: Asker, name: string, args: Readonly<Record<string, string>>): Promise<PromptResult | InputRequired>;
+  complete(asker: Asker, name: string, argument: WantedValue): Promise<Completion>;
   onChange(listener: ChangeListener): () => void;
 }

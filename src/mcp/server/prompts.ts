@@ -1,17 +1,20 @@
 import type { GetPromptResult, ListPromptsResult, Server } from "@modelcontextprotocol/server";
-import { openChannel } from "./request-channel.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 import { toProtocolError } from "./protocol-error.ts";
+import { runRounds, toAsker } from "./rounds.ts";
 import type { McpServerOptions } from "./server-options.ts";
-import type { Caller } from "../../catalog/caller.ts";
 
-export function servePrompts(server: Server, { prompts, onError }: McpServerOptions, { principal }: Caller): void {
+export function servePrompts(server: Server, { prompts, onError }: McpServerOptions, connection: McpConnection): void {
   if (!prompts) return;
+  const { principal } = connection.caller;
   server.setRequestHandler("prompts/list", (): ListPromptsResult => ({
     prompts: [...prompts.list(principal)] as ListPromptsResult["prompts"],
   }));
-  server.setRequestHandler("prompts/get", async ({ params }, context): Promise<GetPromptResult> => {
+  server.setRequestHandler("prompts/get", async ({ params: { name, arguments: args = {} } }, context): Promise<GetPromptResult> => {
+    const asked = { server, context, method: "prompts/get", name, args };
     try {
-      return (await prompts.get(principal, params.name, params.arguments ?? {}, openChannel(server, context))) as GetPromptResult;
+      const result = await runRounds(connection, asked, (running) => prompts.get(toAsker(principal, running), name, args));
+      return result as GetPromptResult;
     } catch (error) {
       throw toProtocolError(error, onError);
     }

@@ -1,4 +1,6 @@
 import type { ResourceContent } from "../../catalog/tool.ts";
+import type { Asker, Completion } from "./asker.ts";
+import type { InputRequired } from "./client-channel.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 
 export interface ResourceDescription {
@@ -19,6 +21,11 @@ export interface WantedValue {
   readonly given?: Readonly<Record<string, string>>;
 }
 
+/** What a read answers. Fields that are not known are another server's, and pass. */
+export interface ResourceResult {
+  readonly contents: readonly ResourceContent[];
+}
+
 /** Whether a change is one that this principal may know of. */
 export type Concerns = (principal: Principal) => boolean;
 
@@ -31,11 +38,11 @@ export interface ResourceDoor {
   ): Promise<{ readonly resources: readonly ResourceDescription[]; readonly nextCursor?: string }>;
   templates(principal: Principal): readonly ResourceTemplate[];
   /** Rejects with `RESOURCE_NOT_FOUND`, and with `FORBIDDEN` for what its grants leave out. */
-  read(principal: Principal, uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]>;
+  read(asker: Asker, uri: string): Promise<ResourceResult | InputRequired>;
   /** Values that start with `value` for a variable of one of the templates. */
-  complete(principal: Principal, uriTemplate: string, argument: WantedValue): Promise<readonly string[]>;
-  /** From here on changes of this resource are told, if it is one that can change. Rejects as `read`. */
-  watch(principal: Principal, uri: string): Promise<void>;
+  complete(asker: Asker, uriTemplate: string, argument: WantedValue): Promise<Completion>;
+  /** From here on changes of this resource are told, if it is one that can change, until what it gives is disposed. Rejects as `read`. */
+  watch(asker: Asker, uri: string): Promise<Disposable>;
   onUpdate(listener: (concerns: Concerns, uri: string) => void): () => void;
   onListChange(listener: (concerns: Concerns) => void): () => void;
 }

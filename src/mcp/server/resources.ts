@@ -1,16 +1,22 @@
 import type { ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult, Server } from "@modelcontextprotocol/server";
 import { BelljarError } from "../../errors.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 import { toProtocolError, toResourceError } from "./protocol-error.ts";
-import { isModern } from "./request-channel.ts";
+import { isModern, openChannel } from "./request-channel.ts";
+import { clientOf, runRounds, toAsker } from "./rounds.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import type { Caller } from "../../catalog/caller.ts";
 
 /** What one connection may follow at once. */
 const SUBSCRIPTIONS_MAX = 1_000;
-const subscriptions = new WeakMap<Server, Set<string>>();
 
-export function serveResources(server: Server, { resources, onError }: McpServerOptions, { principal }: Caller): void {
+/** What a client follows of the resources, by their URIs. */
+type Followed = Map<string, Promise<Disposable>>;
+const subscriptions = new WeakMap<Server, Followed>();
+
+export function serveResources(server: Server, { resources, onError }: McpServerOptions, connection: McpConnection): void {
   if (!resources) return;
+  const { principal } = connection.caller;
   server.setRequestHandler("resources/list", async ({ params }): Promise<ListResourcesResult> => {
     const page = await resources.list(principal, params?.cursor).catch((error: unknown) => refuse(error));
     return { ...page, resources: [...page.resources] };
@@ -18,31 +24,49 @@ export function serveResources(server: Server, { resources, onError }: McpServer
   server.setRequestHandler("resources/templates/list", (): ListResourceTemplatesResult => ({
     resourceTemplates: [...resources.templates(principal)],
   }));
-  server.setRequestHandler("resources/read", async ({ params: { uri } }, { mcpReq }): Promise<ReadResourceResult> => {
+  server.setRequestHandler("resources/read", async ({ params: { uri } }, context): Promise<ReadResourceResult> => {
+    const asked = { server, context, method: "resources/read", name: uri, args: {} };
     try {
-      return { contents: [...(await resources.read(principal, uri, mcpReq.signal))] };
+      return (await runRounds(connection, asked, (running) => resources.read(toAsker(principal, running), uri))) as ReadResourceResult;
     } catch (error) {
       throw toResourceError(error, uri, onError);
     }
   });
-  const followed = new Set<string>();
+  const followed: Followed = new Map();
   subscriptions.set(server, followed);
-  server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
+  server.setRequestHandler("resources/subscribe", async ({ params: { uri } }, context) => {
     if (followed.size >= SUBSCRIPTIONS_MAX && !followed.has(uri)) throw toResourceError(tooMany(), uri, onError);
-    followed.add(uri);
-    await resources.watch(principal, uri).catch((error: unknown) => {
+    const client = clientOf(openChannel(server, context, connection.id));
+    const watch = followed.get(uri) ?? resources.watch({ principal, ...client, signal: context.mcpReq.signal }, uri);
+    followed.set(uri, watch);
+    await watch.catch((error: unknown) => {
       followed.delete(uri);
       throw toResourceError(error, uri, onError);
     });
     return {};
   });
   server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
-    followed.delete(uri);
+    unfollow(followed, uri);
     return {};
   });
   function refuse(error: unknown): never {
     throw toProtocolError(error, onError);
   }
+}
+
+/** For the end of a connection. */
+export function endSubscriptions(server: Server): void {
+  const followed = subscriptions.get(server);
+  for (const uri of followed?.keys() ?? []) unfollow(followed ?? new Map(), uri);
+}
+
+function unfollow(followed: Followed, uri: string): void {
+  const watch = followed.get(uri);
+  followed.delete(uri);
+  watch?.then(
+    (following) => following[Symbol.dispose](),
+    () => undefined,
+  );
 }
 
 function tooMany(): BelljarError {

@@ -8,7 +8,7 @@ export interface McpServerOptions {
   readonly resources?: ResourceDoor;
   readonly prompts?: PromptDoor;
   readonly version: string;
-  /** What the instructions say of the caller's default sandbox, a line each. */
+  /** What the instructions say of the caller's tools and default sandbox, a line each. */
   readonly introduce?: (caller: Caller) => readonly string[];
   /** Called when a client connects, or sends a request without a connection. What it returns is disposed when the client has gone. */
   readonly connected?: (caller: Caller) => Disposable;

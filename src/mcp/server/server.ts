@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
-import type { ListToolsResult, ServerContext } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import type { ListToolsResult, Server, ServerContext } from "@modelcontextprotocol/server";
 import { toProtocolError } from "./protocol-error.ts";
 import { serveCompletions } from "./completions.ts";
 import { instructionsFor } from "./instructions.ts";
 import { servePrompts } from "./prompts.ts";
-import { announceResources, serveResources } from "./resources.ts";
+import { announceResources, endSubscriptions, serveResources } from "./resources.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import type { McpConnection } from "./mcp-connection.ts";
+import { PassingServer } from "./passing-server.ts";
 import { callTool } from "./tool-calls.ts";
 import { concerns } from "../../catalog/caller.ts";
 
@@ -16,7 +17,7 @@ const LIST_TTL_MS = 60_000;
 
 /** One SDK server, for both eras. */
 export function createMcpServer(options: McpServerOptions, exchange: McpConnection): Server {
-  const server = new Server(
+  const server = new PassingServer(
     { name: "belljar", title: "Belljar", version: options.version },
     {
       capabilities: {
@@ -32,12 +33,12 @@ export function createMcpServer(options: McpServerOptions, exchange: McpConnecti
       jsonSchemaValidator: { getValidator: refuseValidation },
     },
   );
-  const { caller, method } = exchange;
+  const { method } = exchange;
   const serves = (family: string): boolean => method === undefined || method.startsWith(family);
   if (serves("tools/")) serveTools(server, options, exchange);
-  if (serves("resources/")) serveResources(server, options, caller);
-  if (serves("prompts/")) servePrompts(server, options, caller);
-  if (serves("completion/")) serveCompletions(server, options, caller);
+  if (serves("resources/")) serveResources(server, options, exchange);
+  if (serves("prompts/")) servePrompts(server, options, exchange);
+  if (serves("completion/")) serveCompletions(server, options, exchange);
   return server;
 }
 
@@ -48,7 +49,7 @@ function serveTools(server: Server, options: McpServerOptions, exchange: McpConn
 
 /** One SDK server for a connection that stays: its client hears of each change. */
 export function createConnectionServer(options: McpServerOptions, exchange: McpConnection): Server {
-  const server = createMcpServer(options, { ...exchange, id: randomUUID() });
+  const server = createMcpServer(options, { id: randomUUID(), ...exchange });
   const { principal } = exchange.caller;
   const connected = options.connected?.(exchange.caller);
   // A notification that cannot be sent has no reader any more.
@@ -60,6 +61,7 @@ export function createConnectionServer(options: McpServerOptions, exchange: McpC
       if (concerns(ownerId, principal)) void server.sendPromptListChanged().catch(() => undefined);
     }),
     announceResources(server, options, exchange.caller),
+    () => endSubscriptions(server),
   ];
   server.onclose = () => {
     stops.forEach((stop) => stop?.());

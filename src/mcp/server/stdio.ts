@@ -1,13 +1,13 @@
+import { randomUUID } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createCalls } from "./calls.ts";
 import { HeldCalls } from "./held-calls.ts";
-import { watchListened } from "./listened.ts";
+import { Listening, watchListened } from "./listened.ts";
 import { createConnectionServer } from "./server.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import { StoredLists } from "./stored-lists.ts";
-import type { ToolDoorResult } from "./tool-door.ts";
 import type { Caller } from "../../catalog/caller.ts";
 
 export interface StdioServerOptions extends McpServerOptions {
@@ -27,23 +27,26 @@ export interface StdioServer {
 export function serveMcpStdio(options: StdioServerOptions): StdioServer {
   const { caller, output = process.stdout } = options;
   const calls = createCalls();
-  const held = new HeldCalls<ToolDoorResult>(calls);
+  const held = new HeldCalls<unknown>(calls);
   const lists = new StoredLists();
+  const listening = new Listening();
+  const id = randomUUID();
   const transport = new ListingTransport(lists, options.input ?? process.stdin, output);
-  const connection = serveStdio(() => createConnectionServer(options, { caller, calls, held, lists }), {
+  const connection = serveStdio(() => createConnectionServer(options, { caller, calls, held, lists, id }), {
     transport,
     onerror: options.onError,
   });
   const deliver = transport.onmessage;
   transport.onmessage = (message) => {
     lists.expect(message);
-    watchListened(options, caller, message);
+    watchListened(options, { principal: caller.principal, clientId: id, signal: listening.signalOf(message) }, message);
     deliver?.(message);
   };
   const closed = new Promise<void>((resolve) => {
     const close = transport.onclose;
     transport.onclose = () => {
       close?.();
+      listening[Symbol.dispose]();
       void calls.stop(0).then(resolve);
     };
   });

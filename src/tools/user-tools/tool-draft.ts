@@ -27,6 +27,7 @@ export function createToolDraft(life: () => Promise<UnitLife>): Tool {
       'Python: `@mcp.tool(description="...")` above `def forecast(city: Annotated[str, Field(description="...")]) -> str:`; nothing needs to be imported.',
     ].join("\n"),
     toolset: "tools",
+    notForCode: true,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     input: Input,
     output: ShownUnit.extend(shownParts),

@@ -20,6 +20,7 @@ export function createToolGet(life: () => Promise<UnitLife>): Tool {
     title: "Show a tool",
     description: "Shows a tool of your user's: its code, schemas, network, versions, how often it was called, and its last errors.",
     toolset: "tools",
+    notForCode: true,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({ name: unitName, version: z.number().int().min(1).optional().describe("Default: that callers have") }),
     output: Output,

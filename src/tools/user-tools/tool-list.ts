@@ -21,6 +21,7 @@ export function createToolList(life: () => Promise<UnitLife>): Tool {
     description:
       "Lists the tools that your user or you have made, drafts and disabled ones too, with their states. tool_get shows one with its code.",
     toolset: "tools",
+    notForCode: true,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({}),
     output: Output,

@@ -27,6 +27,7 @@ export function createToolPublish({ life, texts, agentPublish }: ToolPublishOpti
     description:
       "Gives all your user's clients the newest version of a tool that you drafted, once its tests pass and the person has agreed. Where nobody can be asked it is refused: tell the person to run `belljar tool publish NAME`.",
     toolset: "tools",
+    notForCode: true,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     input: z.strictObject({ name: unitName }),
     output: ShownUnit,

@@ -17,6 +17,7 @@ export function createToolTest(life: () => Promise<UnitLife>): Tool {
     description:
       "Runs the tests of the newest version of a tool that you drafted. Until the person has published it, its code reaches no network and no secret.",
     toolset: "tools",
+    notForCode: true,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({ name: unitName }),
     output: Output,

@@ -87,7 +87,7 @@ describe("client call", () => {
     const wanting = await open.client("call", "locked", "x");
     http.closeAllConnections();
     http.close();
-    expect(wanting).toMatchObject({ code: 3, stderr: expect.stringContaining("wants a token") as unknown });
+    expect(wanting).toMatchObject({ code: 3, stderr: expect.stringContaining("run `belljar client login locked`") as unknown });
     expect(await open.client("call", "dead", "x")).toMatchObject({ code: 4, stderr: expect.stringContaining("exit code 1") as unknown });
     const died = await open.client("call", "rich", "die");
     expect(died.code).toBe(4);

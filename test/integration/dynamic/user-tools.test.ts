@@ -391,7 +391,7 @@ def leaves_one():
   const logs: string[] = [];
   const client = {
     client: { id: "s", ask: () => Promise.reject(new Error("nobody is asked")) },
-    log: (_: unknown, text: string) => logs.push(text),
+    log: (_: unknown, text: unknown) => logs.push(String(text)),
   };
   const call = async (tool: string, word?: string): Promise<string> =>
     textOf(await lab.call(tool, word === undefined ? {} : { word }, client));

@@ -10,7 +10,39 @@ const SHIM = pathToFileURL(join(ROOT, "test/fixtures/conformance-on-node-20.mjs"
 const CLIENT = `${process.execPath} ${join(ROOT, "test/fixtures/conformance-client.mjs")}`;
 const run = promisify(execFile);
 
-/** All scenarios for clients but those of OAuth, which the client does not have. */
+/** Those of OAuth that both revisions have. */
+const LOGINS = [
+  "metadata-default",
+  "metadata-var1",
+  "metadata-var2",
+  "metadata-var3",
+  "basic-cimd",
+  "scope-from-www-authenticate",
+  "scope-from-scopes-supported",
+  "scope-omitted-when-undefined",
+  "scope-step-up",
+  "scope-retry-limit",
+  "token-endpoint-auth-basic",
+  "token-endpoint-auth-post",
+  "token-endpoint-auth-none",
+  "pre-registration",
+].flatMap((name) => [[`auth/${name}`, "2025-11-25"] as const, [`auth/${name}`, "2026-07-28"] as const]);
+
+const MODERN_LOGINS = [
+  "resource-mismatch",
+  "offline-access-scope",
+  "offline-access-not-supported",
+  "authorization-server-migration",
+  "iss-supported",
+  "iss-not-advertised",
+  "iss-supported-missing",
+  "iss-wrong-issuer",
+  "iss-unexpected",
+  "iss-normalized",
+  "metadata-issuer-mismatch",
+].map((name) => [`auth/${name}`, "2026-07-28"] as const);
+
+/** All scenarios for clients but those of extensions. */
 const SCENARIOS = [
   ["initialize", "2025-11-25"],
   ["tools_call", "2025-11-25"],
@@ -24,6 +56,10 @@ const SCENARIOS = [
   ["http-invalid-tool-headers", "2026-07-28"],
   ["json-schema-ref-no-deref", "2026-07-28"],
   ["json-schema-2020-12-preservation", "2026-07-28"],
+  ["auth/2025-03-26-oauth-metadata-backcompat", "2025-03-26"],
+  ["auth/2025-03-26-oauth-endpoint-fallback", "2025-03-26"],
+  ...LOGINS,
+  ...MODERN_LOGINS,
 ] as const;
 
 it.each(SCENARIOS)("meets the scenario %s of %s", async (scenario, revision) => {

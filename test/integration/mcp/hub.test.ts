@@ -227,6 +227,18 @@ it("lists the first tools, and calls the others too", async () => {
   expect(textOf(await few.call("mcp_one_cancelled"))).toBe("0");
 }, 60_000);
 
+it("lists all tools of a server, or none, where its entry says so, and calls them all", async () => {
+  const servers = {
+    none: hubServer({ list: "search" }),
+    one: hubServer(),
+    every: hubServer({ list: "all", select: ["count", "where", "read"] }),
+  };
+  await using lab = await openHubLab(servers, { listMax: 4 });
+  await lab.until(() => Object.values(lab.states()).every((state) => state === "ready"));
+  expect(lab.names()).toEqual(["mcp_one_count", "mcp_every_count", "mcp_every_where", "mcp_every_read"]);
+  expect(textOf(await lab.call("mcp_none_count"))).toBe("1");
+}, 60_000);
+
 it("ends a server that asks and reads no answer, and none beside it", async () => {
   await using lab = await openHubLab({ flood: hubServer({ env: { LISTS: "flood" } }), one: hubServer() });
   await lab.until(() => lab.states()["flood"] === "ready" && lab.states()["one"] === "ready");

@@ -33,10 +33,10 @@ export function createFixturePrompts(): FixturePrompts {
       return () => listeners.delete(listener);
     },
     changed: () => listeners.forEach((listener) => listener()),
-    complete: async (_principal, _name, { value }) => ["paris", "park", "party"].filter((one) => one.startsWith(value)),
-    async get(_principal, name, args, client) {
+    complete: async (_asker, _name, { value }) => ({ values: ["paris", "park", "party"].filter((one) => one.startsWith(value)) }),
+    async get({ client }, name, args) {
       if (name === "test_input_required_result_prompt") {
-        const context = answered(client.inputResponses["user_context"], "context");
+        const context = answered(client?.inputResponses["user_context"], "context");
         if (context !== undefined) return { messages: [said(`The context is ${context}`)] };
         return ask({ user_context: form("What context should the prompt use?", { context: { type: "string" } }, ["context"]) });
       }

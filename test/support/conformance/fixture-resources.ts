@@ -14,9 +14,9 @@ export const fixtureResources: ResourceDoor = {
   templates: () => [
     { uriTemplate: "test://template/{id}/data", name: "Template", description: "Data by id", mimeType: "application/json" },
   ],
-  read: async (_principal, uri) => [contentOf(uri)],
-  complete: async () => ["paris", "park", "party"],
-  watch: async (_principal, uri) => void contentOf(uri),
+  read: async (_asker, uri) => ({ contents: [contentOf(uri)] }),
+  complete: async () => ({ values: ["paris", "park", "party"] }),
+  watch: async (_asker, uri) => (contentOf(uri), { [Symbol.dispose]: () => undefined }),
   onUpdate: () => () => undefined,
   onListChange: () => () => undefined,
 };

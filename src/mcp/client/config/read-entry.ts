@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { BelljarError } from "../../../errors.ts";
+import { readAuth } from "./read-auth.ts";
 import type { HttpConfig, HttpKind, ServerConfig, StdioConfig } from "./server-config.ts";
 
 const ENTRIES_MAX = 1000;
@@ -37,6 +38,8 @@ const entrySchema = z.looseObject({
   http_headers: table.optional(),
   env_http_headers: table.optional(),
   bearer_token_env_var: filled.optional(),
+  auth: z.unknown().optional(),
+  oauth: z.unknown().optional(),
   headersHelper: z.undefined({ error: "runs a program, which Belljar does not do: write the headers under headers" }).optional(),
   disabled: z.boolean().optional(),
   enabled: z.boolean().optional(),
@@ -89,11 +92,13 @@ function toStdio(entry: Entry, command: string | readonly string[], place: Entry
 function toHttp(entry: Entry, url: string, place: EntryPlace): HttpConfig {
   const named = Object.entries(entry.env_http_headers ?? {}).map(([header, variable]) => [header, { variable, prefix: "" }] as const);
   const bearer = entry.bearer_token_env_var;
+  const { headers, oauth } = readAuth(entry.auth, entry.oauth, (field, problem) => entryError(place, field, problem));
   return {
     ...sharedOf(entry, place),
     kind: entry.httpUrl === undefined ? kindOf(entry.type) : "http",
     url,
-    headers: { ...entry.http_headers, ...entry.headers },
+    headers: { ...entry.http_headers, ...entry.headers, ...headers },
+    oauth,
     headersFrom: { ...Object.fromEntries(named), ...(bearer !== undefined && { Authorization: { variable: bearer, prefix: "Bearer " } }) },
   };
 }

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { BelljarError } from "../../../errors.ts";
+import type { OAuthSettings } from "../oauth/auth-settings.ts";
 import type { ConfigScope } from "./expand.ts";
 import { expand, inputsIn, UnknownVariable } from "./expand.ts";
 import { entryError } from "./read-entry.ts";
@@ -23,6 +24,8 @@ export interface HttpTarget extends Pick<HttpConfig, "name" | "startTimeoutMs" |
   readonly kind: HttpKind;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
+  /** Undefined for a server whose headers say who calls. */
+  readonly oauth?: OAuthSettings | undefined;
 }
 
 /** The environment of every stdio server, beside what its entry says: the list of the SDK. Keys and tokens of the person are not in it. */
@@ -35,7 +38,7 @@ export function inputsOf(config: ServerConfig): ReadonlySet<string> {
   const texts =
     config.kind === "stdio"
       ? [config.command, ...config.args, ...Object.values(config.env), config.envFile ?? "", config.cwd ?? ""]
-      : [config.url, ...Object.values(config.headers)];
+      : [config.url, ...Object.values(config.headers), ...Object.values(config.oauth ?? {}).filter((value) => typeof value === "string")];
   return new Set(texts.flatMap(inputsIn));
 }
 
@@ -119,7 +122,7 @@ function readEnvFile(text: string | undefined): Readonly<Record<string, string>>
   return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value]) => [name, value ?? ""]));
 }
 
-function resolveHttp(config: HttpConfig, fields: Fields, scope: ConfigScope): Pick<HttpTarget, "url" | "headers"> {
+function resolveHttp(config: HttpConfig, fields: Fields, scope: ConfigScope): Pick<HttpTarget, "url" | "headers" | "oauth"> {
   const url = readUrl(fields.text("url", config.url));
   if (!url) throw fields.error("url", "it is no URL with http: or https:");
   if (url.username !== "" || url.password !== "") throw fields.error("url", "it holds a password: write it under headers");
@@ -131,7 +134,18 @@ function resolveHttp(config: HttpConfig, fields: Fields, scope: ConfigScope): Pi
   const headers = { ...fields.table("headers", config.headers), ...Object.fromEntries(fromEnv) };
   for (const [header, value] of Object.entries(headers))
     if (!isHeader(header, value)) throw fields.error("headers", `${JSON.stringify(header)} or its value is no HTTP header`);
-  return { url, headers };
+  const hasHeader = Object.keys(headers).some((header) => header.toLowerCase() === "authorization");
+  const oauth = hasHeader && config.oauth?.isAsked !== true ? undefined : config.oauth && resolveOAuth(config.oauth, fields);
+  if (hasHeader && oauth)
+    throw fields.error("auth", "OAuth sends a header Authorization, and another one is configured: remove one of them");
+  return { url, headers, oauth };
+}
+
+function resolveOAuth(oauth: OAuthSettings, fields: Fields): OAuthSettings {
+  const expanded = Object.entries(oauth).map(([field, value]: [string, unknown]) =>
+    typeof value === "string" ? [field, fields.text(`auth.${field}`, value)] : [field, value],
+  );
+  return { isAsked: oauth.isAsked, ...(Object.fromEntries(expanded) as Partial<OAuthSettings>) };
 }
 
 function readUrl(text: string): URL | undefined {

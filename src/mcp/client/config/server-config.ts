@@ -1,3 +1,4 @@
+import type { OAuthSettings } from "../oauth/auth-settings.ts";
 import type { BelljarError } from "../../../errors.ts";
 
 /** A server as its file describes it. No variable is expanded. */
@@ -35,6 +36,8 @@ export interface HttpConfig extends SharedConfig {
   readonly headers: Readonly<Record<string, string>>;
   /** Headers whose value is that of a variable, behind a prefix. */
   readonly headersFrom: Readonly<Record<string, HeaderSource>>;
+  /** Undefined for an entry that wants no OAuth. */
+  readonly oauth?: OAuthSettings | undefined;
 }
 
 export interface HeaderSource {

@@ -2,6 +2,8 @@ import type { Transport } from "@modelcontextprotocol/client";
 import { SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
 import type { HttpTarget } from "../config/resolve-server.ts";
+import { withLogin } from "../oauth/login-fetch.ts";
+import type { ServerLogin } from "../oauth/server-login.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 
 /** Answers on their way to one server. */
@@ -14,14 +16,18 @@ export interface HttpLink {
   readonly failure: () => BelljarError | undefined;
 }
 
-/** A connection that a server can fill neither with what it sends nor with what it does not take. It is closed then. */
-export function createHttpLink(kind: "http" | "sse", { name, url, headers }: HttpTarget): HttpLink {
+/**
+ * A connection that a server can fill neither with what it sends nor with what it does not take. It is closed then. Its requests have the
+ * token of the login, if there is one.
+ */
+export function createHttpLink(kind: "http" | "sse", { name, url, headers }: HttpTarget, login?: ServerLogin): HttpLink {
   let failure: BelljarError | undefined;
   const fail = (error: BelljarError): void => {
     failure ??= error;
     void transport.close();
   };
-  const options = { requestInit: { headers: { ...headers } }, fetch: boundedFetch(name, fail) };
+  const bounded = boundedFetch(name, fail);
+  const options = { requestInit: { headers: { ...headers } }, fetch: login ? withLogin(bounded, login) : bounded };
   const transport = kind === "http" ? new StreamableHTTPClientTransport(url, options) : new SSEClientTransport(url, options);
   limitAnswers(transport, () => {
     const error = new BelljarError("SERVER_INCOMPATIBLE", `The server "${name}" does not take the answers to what it asks`);

@@ -8,7 +8,11 @@ function read(line: string, settings: Partial<HubServer["settings"]> = {}): HubS
   const [command = "", ...args] = line.split(" ");
   const limits = { startTimeoutMs: undefined, callTimeoutMs: undefined };
   const target = { kind: "stdio" as const, name: "one", command, args, env: OWN, ownEnv: OWN, cwd: undefined, ...limits };
-  return withImage({ name: "one", target, settings: { isolation: "sandbox", network: "none", rename: {}, ...settings } });
+  return withImage({
+    name: "one",
+    target,
+    settings: { isolation: "sandbox", network: "none", list: "auto", approve: "never", rename: {}, ...settings },
+  });
 }
 
 const shown = (line: string) => {

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCallProbe } from "../../../support/call-probe.ts";
+import { fakeServers } from "../../../support/fake-servers.ts";
 import { createNoSandboxes } from "../../../support/no-sandboxes.ts";
 import { createSecretStore } from "../../../../src/secrets/create-secret-store.ts";
 import { LOCAL } from "../../../../src/sandbox/sandbox.ts";
@@ -30,6 +31,7 @@ async function openServer() {
     tools,
     facade: { defaultSandbox: () => ({ name: "default", options: {} }), tools, settings },
     tokens: [createTokenStore(home)],
+    mcpServers: fakeServers(),
     isolation: () => Promise.reject(new Error("Nobody asks")),
     version: "1.2.3",
     log: { error: () => undefined },
@@ -104,31 +106,23 @@ describe.each(["", "/mcp"])("tools over plain HTTP at %s/", (prefix) => {
     const secrets = createSecretStore({ home });
     await secrets.set(LOCAL.id, "openai", "a-key");
     await server.ask(`${prefix}/credential`, CREDENTIAL);
-    await server.ask(`${prefix}/custom-mcp`, { mcpServers: { one: { command: "npx" } } });
     const names = (await secrets.list(LOCAL.id)).map(({ name }) => name);
     expect(names).toEqual(["openai"]);
     const files = readdirSync(home, { recursive: true, encoding: "utf8" });
-    const told = files.filter((file) => /tool-server|mcp-servers/.test(file));
-    expect(told).toHaveLength(2);
+    const told = files.filter((file) => /tool-server/.test(file));
+    expect(told).toHaveLength(1);
     expect(told.every((file) => file.startsWith("settings/"))).toBe(true);
   });
 
-  it("stores the caller's MCP servers, and says that none is served yet", async () => {
+  it("adds the caller's MCP servers, and says of each whether it is served", async () => {
     await using server = await openServer();
     const servers = { "claude-code": { command: "npx", args: ["-y", "a-server"] } };
-    const { status, answer } = await server.ask(`${prefix}/custom-mcp`, { mcpServers: servers });
-    expect({ status, answer }).toMatchObject({ status: 200, answer: { status: "success" } });
-    expect(answer["message"]).toContain("does not serve their tools yet");
-    expect(await server.settings.servers(LOCAL)).toEqual(servers);
-    for (const mcpServers of [
-      undefined,
-      { "a b": { command: "x" } },
-      { a: {} },
-      { a: { url: "file:///x" } },
-      { a: { command: "x", url: "http://x" } },
-    ]) {
+    expect(await server.ask(`${prefix}/custom-mcp`, { mcpServers: servers })).toEqual({
+      status: 200,
+      answer: { status: "success", servers: { "claude-code": { state: "ready", tools: [] } } },
+    });
+    for (const mcpServers of [undefined, [], { a: "npx" }, { a: null }])
       expect(await server.ask(`${prefix}/custom-mcp`, { mcpServers })).toMatchObject({ status: 400 });
-    }
   });
 });
 

@@ -266,7 +266,7 @@ it("lists an owner's sandboxes once after lost events, however many listen, and 
     const journal = new Journal(home, () => undefined);
     const { record } = (await journal.read(id)) ?? {};
     if (!record) throw new TypeError("The sandbox has no record");
-    await resources.watch(LOCAL, "belljar://sandboxes/");
+    await resources.watch({ principal: LOCAL, signal: AbortSignal.timeout(60_000) }, "belljar://sandboxes/");
     const all = Array.from(
       { length: 20 },
       () =>

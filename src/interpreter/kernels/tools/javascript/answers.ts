@@ -32,7 +32,7 @@ export class Answers {
   }
 
   /** The last line. It ends the process, whatever the code left running, and without its `exit` listeners. */
-  end(type: "tools" | "requirements" | "refused" | "result" | "error", body: string): never {
+  end(type: "tools" | "requirements" | "refused" | "result" | "returned" | "error", body: string): never {
     this.#write(type, body);
     return endProcess(0);
   }

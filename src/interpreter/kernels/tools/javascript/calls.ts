@@ -16,7 +16,7 @@ export interface Called {
 }
 
 /** A called tool has failed, or may not be called. */
-class ToolError extends Error {
+export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly code: unknown;
 
@@ -26,36 +26,93 @@ class ToolError extends Error {
   }
 }
 
-/** Calls of other tools, which the host makes: one at a time, in order. */
+interface Answer extends Omit<Called, "text"> {
+  readonly id: number;
+  readonly isError: boolean;
+}
+
+interface Waiting {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+/** Calls of other tools, which the host makes: in order, and at most so many at once. */
 export class Calls {
   readonly #answers: Answers;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #concurrent: number;
+  readonly #queue: (() => void)[] = [];
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #lines = new Lines();
+  #count = 0;
+  #isReading = false;
 
-  constructor(answers: Answers) {
+  constructor(answers: Answers, concurrent = 1) {
     this.#answers = answers;
+    this.#concurrent = concurrent;
   }
 
-  call(tool: unknown, args: unknown): Promise<Called> {
-    const called = this.#turn.then(() => this.#call(tool, args));
-    this.#turn = called.catch(() => undefined);
-    return called;
-  }
-
-  async #call(tool: unknown, args: unknown = {}): Promise<Called> {
+  async call(tool: unknown, args: unknown = {}): Promise<Called> {
     if (typeof args !== "object" || args === null || Array.isArray(args)) throw new TypeError("The arguments of a tool are an object");
-    this.#answers.ask(toJsonText({ tool: String(tool).slice(0, NAME_CHARACTERS), arguments: args }, LIMITS));
-    const { isError, value, content } = JSON.parse(await readLine()) as Omit<Called, "text"> & { readonly isError: boolean };
+    const id = this.#count++;
+    // As they are now: the code may change them while it waits.
+    const body = toJsonText({ id, tool: String(tool).slice(0, NAME_CHARACTERS), arguments: args }, LIMITS);
+    const { isError, value, content } = await new Promise<Answer>((resolve, reject) => {
+      this.#queue.push(() => {
+        this.#waiting.set(id, { resolve, reject });
+        this.#answers.ask(body);
+      });
+      this.#next();
+    });
     const text = content.flatMap((block) => (block.type === "text" ? [block.text ?? ""] : [])).join("\n");
     if (isError) throw new ToolError(text, (value as { readonly code?: unknown } | null)?.code);
     return { value, content, text };
   }
+
+  #next(): void {
+    while (this.#waiting.size < this.#concurrent) {
+      const ask = this.#queue.shift();
+      if (!ask) break;
+      ask();
+    }
+    if (!this.#isReading && this.#waiting.size > 0) void this.#read();
+  }
+
+  /** Only while an answer is to come: what waits for one keeps the process alive. */
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    try {
+      while (this.#waiting.size > 0) {
+        const answer = JSON.parse(await this.#lines.next()) as Answer;
+        const waiting = this.#waiting.get(answer.id);
+        this.#waiting.delete(answer.id);
+        waiting?.resolve(answer);
+        this.#next();
+      }
+    } catch (cause) {
+      for (const { reject } of this.#waiting.values()) reject(cause);
+      this.#waiting.clear();
+    } finally {
+      this.#isReading = false;
+    }
+  }
 }
 
-/** The host sends nothing but what was asked for, so nothing comes behind the line. */
-async function readLine(): Promise<string> {
-  const parts: Buffer[] = [];
-  while (parts.at(-1)?.at(-1) !== LINE_FEED) parts.push(await readSome());
-  return Buffer.concat(parts).toString("utf8");
+class Lines {
+  #parts: Buffer[] = [];
+
+  async next(): Promise<string> {
+    for (;;) {
+      const last = this.#parts.at(-1);
+      const end = last?.indexOf(LINE_FEED) ?? -1;
+      if (!last || end === -1) {
+        this.#parts.push(await readSome());
+        continue;
+      }
+      const line = Buffer.concat([...this.#parts.slice(0, -1), last.subarray(0, end)]);
+      this.#parts = end + 1 < last.length ? [last.subarray(end + 1)] : [];
+      return line.toString("utf8");
+    }
+  }
 }
 
 function readSome(): Promise<Buffer> {

@@ -38,6 +38,21 @@ export class UnitLoader {
     }
   }
 
+  /** Runs the code as the body of an async function that has these names, and resolves with what it returns. Rejects as it does. */
+  async runBody(unit: UnitSource, given: Readonly<Record<string, unknown>>): Promise<unknown> {
+    this.#port.postMessage({ url: "", source: "" });
+    const body = await toSource(unit, (code) => `const __script = async () => { "use strict"; ${code}\n};`);
+    const source = `${body}\nreturn __script();`;
+    const require = createRequire(unit.path);
+    try {
+      const names = { ...given, require };
+      const run = compile(unit.path, source, Object.keys(names));
+      return await run(...Object.values(names));
+    } catch (error) {
+      throw await explain(error, unit, { source, sourceType: "script" });
+    }
+  }
+
   async #import({ url }: UnitSource, source: string): Promise<Exports> {
     this.#port.postMessage({ url, source });
     return (await import(url)) as Exports;
@@ -58,11 +73,15 @@ export class UnitLoader {
     };
     const module = { exports: {} as unknown, id: ".", filename: path, loaded: false };
     const names = ["exports", "require", "module", "__filename", "__dirname"];
-    const options = { filename: path, ...(FILE_LOADER === undefined ? {} : { importModuleDynamically: FILE_LOADER }) };
-    const run = vm.compileFunction(source, names, options) as (...values: unknown[]) => void;
+    const run = compile(path, source, names);
     Reflect.apply(run, module.exports, [module.exports, Object.assign(find, own), module, path, dirname(path)]);
     return toExports(module.exports);
   }
+}
+
+function compile(filename: string, source: string, names: readonly string[]): (...values: unknown[]) => unknown {
+  const options = { filename, ...(FILE_LOADER === undefined ? {} : { importModuleDynamically: FILE_LOADER }) };
+  return vm.compileFunction(source, names, options) as (...values: unknown[]) => unknown;
 }
 
 /** The one thing that a module of CommonJS may be is its default. */
@@ -71,9 +90,9 @@ function toExports(exported: unknown): Exports {
   return isFields ? { ...exported } : { default: exported };
 }
 
-async function toSource({ file, code }: UnitSource): Promise<string> {
+async function toSource({ file, code }: UnitSource, wrap = (body: string): string => body): Promise<string> {
   // A function has no such line.
-  const source = code.startsWith("#!") ? `//${code.slice(2)}` : code;
+  const source = wrap(code.startsWith("#!") ? `//${code.slice(2)}` : code);
   if (!file.endsWith(".ts")) return source;
   const { transpile } = await loadSyntax();
   try {

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { Answers } from "./answers.ts";
 import { toAnswer } from "./content.ts";
+import { Calls, ToolError } from "./calls.ts";
 import { createContext } from "./context.ts";
 import { defineTool, image } from "./define-tool.ts";
 import { lineOf, toFailure } from "./failure.ts";
@@ -11,22 +12,26 @@ import { describeTools, findTools } from "./read-tools.ts";
 import { Refusal } from "./refusal.ts";
 import { readRequirements } from "./requirements.ts";
 import { toArguments } from "./schemas.ts";
+import { createTools, type ScriptTool } from "./script-tools.ts";
 import { UnitSource } from "./unit-source.ts";
 
 /**
- * Runs inside a sandbox: reads the tools of a unit in JavaScript or TypeScript, or calls one. One request comes on stdin,
+ * Runs inside a sandbox: reads the tools of a unit in JavaScript or TypeScript, or calls one, or runs a script. One request comes on stdin,
  * answers go as JSON lines on descriptor 3. Packages are those of the folder that the process is in.
  * This module is also what a unit imports as `belljar`. It has no top-level `await`: that import would wait for itself.
  */
 export { defineTool, image };
 
 interface Request {
-  readonly do: "read" | "call" | "requirements";
+  readonly do: "read" | "call" | "requirements" | "script";
   readonly language: string;
   readonly code: string;
   readonly name: string;
   readonly function?: string;
   readonly arguments?: Readonly<Record<string, unknown>>;
+  /** Those that a script calls, and how many calls it makes at once. */
+  readonly tools?: readonly ScriptTool[];
+  readonly concurrent?: number;
   readonly token: string;
 }
 
@@ -58,6 +63,7 @@ class Harness {
     try {
       if (this.#request.do === "requirements") this.#tellRequirements();
       else if (this.#request.do === "read") await this.#read(loader);
+      else if (this.#request.do === "script") await this.#runScript(loader);
       else await this.#call(loader);
     } catch (error) {
       this.#fail(error);
@@ -84,9 +90,16 @@ class Harness {
     this.#answers.end("result", await toAnswer(result, definition.output));
   }
 
+  async #runScript(loader: UnitLoader): Promise<void> {
+    const { tools = [], concurrent = 1 } = this.#request;
+    const given = { tools: createTools(tools, new Calls(this.#answers, concurrent)), ToolError, image };
+    const value = await loader.runBody(this.#unit, given);
+    this.#answers.end("returned", toJsonText({ value: value ?? null }, LIMITS));
+  }
+
   #fail(thrown: unknown): void {
     const failure = toFailure(thrown, this.#unit);
-    if (this.#request.do === "call") return this.#answers.end("error", toJsonText(failure, LIMITS));
+    if (this.#request.do === "call" || this.#request.do === "script") return this.#answers.end("error", toJsonText(failure, LIMITS));
     const message = thrown instanceof Refusal ? thrown.message : `${failure.name}: ${failure.message}`;
     this.#answers.end("refused", toJsonText({ line: lineOf(thrown, this.#unit), message }, LIMITS));
   }

@@ -1,4 +1,4 @@
-"""A request and its answer: what tools a code holds, what one of them returns, or which packages the code names.
+"""A request and its answer: what tools a code holds, what one of them returns or a script does, or which packages the code names.
 
 The host never trusts an answer: it bounds and checks all that comes. The user's code runs in the same process, so it
 can always spoil its own answer. What is done here keeps the answer of code that is only careless: these modules have
@@ -66,7 +66,7 @@ def serve(channel_fd, request_text):
 
 def shorter(answer):
     """In place of one that is longer than any line that the host reads."""
-    if answer["type"] != "result":
+    if answer["type"] not in ("result", "returned"):
         return {"type": "refused", "line": None, "message": "The schemas of the tools are too large"}
     return error_answer(TooLarge(), "", "")
 
@@ -84,6 +84,8 @@ def parse_request(text):
         fields.append(request.get("function"))
         if not isinstance(request.setdefault("arguments", {}), dict):
             return None
+    if request["do"] == "script" and not isinstance(request.get("tools"), list):
+        return None
     return request if all(isinstance(each, str) for each in fields) else None
 
 
@@ -93,7 +95,7 @@ def answer_to(request, send):
     except BaseException as error:
         recover()
         file = program.file_name(request["name"])
-        if request["do"] == "call":
+        if request["do"] in ("call", "script"):
             return error_answer(error, file, request["code"])
         refused = program.refusal(error, file)
         return {"type": "refused", "line": refused.line, "message": refused.message}
@@ -116,11 +118,17 @@ def call_tool(request, send):
     return call(request, send)
 
 
+def run_script(request, send):
+    from _belljar.script import run_script
+
+    return run_script(request, send)
+
+
 def find_requirements(request, send):
     from _belljar.requirements import requirements_of
 
     return {"type": "requirements", "requirements": requirements_of(request["code"])}
 
 
-ANSWERS = {"read": read_tools, "call": call_tool, "requirements": find_requirements}
+ANSWERS = {"read": read_tools, "call": call_tool, "script": run_script, "requirements": find_requirements}
 

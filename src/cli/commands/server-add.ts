@@ -1,0 +1,95 @@
+import { BelljarError } from "../../errors.ts";
+import { loadConfigText } from "../../mcp/client/config/load-config-text.ts";
+import { type HubEntries, readHubEntries } from "../../mcp/proxy/hub-file.ts";
+import { parseNetworkPolicy } from "../../network/check-policy.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet, textOption, textOptions } from "../command.ts";
+import { openMcpServers } from "../compose/open-mcp-servers.ts";
+import { printJson, printLine } from "../print.ts";
+import { usage } from "../usage.ts";
+import { parsePairs } from "../values.ts";
+
+const HELP = "belljar server add --help";
+const FIELDS = ["url", "header", "env", "network", "mount", "template", "isolation", "pin"];
+const MOUNT = /^(.+?)(?::(copy|ro|rw))?$/s;
+
+type Entry = Readonly<Record<string, unknown>>;
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const { entries, unusable } = await readEntries(call, context);
+  const [only] = unusable;
+  if (only && unusable.length + Object.keys(entries).length === 1) throw only.problem;
+  const servers = await openMcpServers(call, context);
+  const added = [];
+  const problems = [...unusable];
+  for (const [name, entry] of Object.entries(entries)) {
+    try {
+      added.push(await servers.add(name, entry));
+      if (!isSet(call, "json")) printLine(context.stdout, name);
+    } catch (problem) {
+      // One of a file that cannot be used spoils no other.
+      if (!(problem instanceof BelljarError) || Object.keys(entries).length === 1) throw problem;
+      problems.push({ name, problem });
+    }
+  }
+  if (isSet(call, "json")) printJson(context.stdout, added);
+  for (const { name, problem } of problems) printLine(context.stderr, `belljar: ${name} is not added: ${problem.message}`);
+  return problems.length === 0 ? 0 : 1;
+}
+
+async function readEntries(call: CommandCall, context: CommandContext): Promise<HubEntries> {
+  const [name] = call.positionals;
+  const file = textOption(call, "from");
+  if (file !== undefined) return readFile(call, file);
+  if (name === undefined) throw usage("A server needs a NAME, or --from FILE", HELP);
+  return { entries: { [name]: { ...targetOf(call, context), ...fieldsOf(call) } }, unusable: [] };
+}
+
+/** Throws `USAGE` for an option that would be read from the file. */
+async function readFile({ positionals: [name], rest, options }: CommandCall, file: string): Promise<HubEntries> {
+  const beside = FIELDS.find((field) => options[field] !== undefined);
+  if (beside !== undefined || rest.length > 0)
+    throw usage(`--from FILE says all of a server: leave ${beside === undefined ? "the command" : `--${beside}`} out`, HELP);
+  const found = readHubEntries(await loadConfigText(file), file);
+  const { entries } = found;
+  if (name === undefined) return found;
+  const entry = Object.hasOwn(entries, name) ? entries[name] : undefined;
+  const unusable = found.unusable.filter((one) => one.name === name);
+  if (entry || unusable.length > 0) return { entries: entry ? { [name]: entry } : {}, unusable };
+  throw new BelljarError(
+    "MCP_SERVER_NOT_FOUND",
+    `${file} names no server "${name}"; it names ${Object.keys(entries).join(", ") || "none"}`,
+  );
+}
+
+function targetOf(call: CommandCall, { env }: CommandContext): Entry {
+  const url = textOption(call, "url");
+  const [command, ...args] = call.rest;
+  if ((url === undefined) === (command === undefined)) throw usage("A server has one of both: -- COMMAND ARGS..., or --url URL", HELP);
+  const headers = parsePairs("--header", textOptions(call, "header"));
+  const variables = parsePairs("--env", textOptions(call, "env"), env);
+  const isEmpty = (pairs: object): boolean => Object.keys(pairs).length === 0;
+  if (url === undefined ? !isEmpty(headers) : !isEmpty(variables))
+    throw usage(url === undefined ? "--header is for a server with --url" : "--env is for a server with a command", HELP);
+  if (url !== undefined) return { url, ...(!isEmpty(headers) && { headers }) };
+  return { command, args, ...(!isEmpty(variables) && { env: variables }) };
+}
+
+function fieldsOf(call: CommandCall): Entry {
+  const named = ["template", "isolation", "pin"].flatMap((field) => {
+    const value = textOption(call, field);
+    return value === undefined ? [] : [[field, value]];
+  });
+  const network = textOption(call, "network");
+  const mount = textOption(call, "mount");
+  return {
+    ...Object.fromEntries(named),
+    ...(network !== undefined && { network: parseNetworkPolicy(network) }),
+    ...(mount !== undefined && { mounts: [parseMount(mount)] }),
+  };
+}
+
+function parseMount(text: string): Entry {
+  const [, host = "", mode = "ro"] = MOUNT.exec(text) ?? [];
+  return { host, mode };
+}

@@ -1,0 +1,37 @@
+import { createInterface } from "node:readline/promises";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet } from "../command.ts";
+import { openMcpServers } from "../compose/open-mcp-servers.ts";
+import { printLine } from "../print.ts";
+import { printServer } from "../print-server.ts";
+import { usage } from "../usage.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const { stdin, stdout, stderr } = context;
+  const [name = ""] = call.positionals;
+  const servers = await openMcpServers(call, context);
+  const server = await servers.details(name);
+  if (server.state !== "needs_approval" && server.changes.length === 0) {
+    printLine(stderr, `There is nothing to approve: ${name} is as it was approved`);
+    return 0;
+  }
+  printServer(stderr, server);
+  if (!isSet(call, "yes")) {
+    if (!stdin.isTTY)
+      throw usage("Nobody can be asked here: look at it with `belljar server info`, and say --yes", "belljar server approve --help");
+    if (!(await confirm(context, name))) return 1;
+  }
+  // What was shown is approved, and nothing that came since.
+  const { state } = await servers.approve(name, server.digest);
+  printLine(stdout, `${name} is approved${state === "needs_approval" ? "" : `, and ${state}`}`);
+  return 0;
+}
+
+async function confirm({ stdin, stderr, signal }: CommandContext, name: string): Promise<boolean> {
+  const lines = createInterface({ input: stdin, output: stderr });
+  try {
+    return /^y(es)?$/i.test((await lines.question(`Approve ${name} as it is shown? [y/N] `, { signal })).trim());
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,166 @@
+import { homedir } from "node:os";
+import type { Writable } from "node:stream";
+import { redactText } from "../../audit/redact.ts";
+import type { Config } from "../../config/config.ts";
+import { ensureHome } from "../../config/private-directory.ts";
+import { BelljarError } from "../../errors.ts";
+import { printableText } from "../../files/printable.ts";
+import { describeServer, shapeOf } from "../../mcp/proxy/describe-server.ts";
+import { unknownServer } from "../../mcp/proxy/hub.ts";
+import type { HubScope } from "../../mcp/proxy/hub-file.ts";
+import type { HubServer } from "../../mcp/proxy/hub-server.ts";
+import { digestOf } from "../../mcp/proxy/sources/canonical.ts";
+import {
+  approvePinned,
+  changesOf,
+  digestOfLast,
+  pinFile,
+  type Pinned,
+  type PinPlace,
+  tellChanges,
+} from "../../mcp/proxy/sources/pin-file.ts";
+import { ServerPin } from "../../mcp/proxy/sources/server-pin.ts";
+import {
+  isApproved,
+  type ServerStore,
+  type StoredServer,
+  withApproval,
+  withoutServer,
+  withServers,
+} from "../../mcp/proxy/sources/server-store.ts";
+import { readStoredServer } from "../../mcp/proxy/sources/stored-entry.ts";
+import type { McpServerAnswer, McpServerDetailsAnswer, RemoteMcpServers } from "../../remote/remote-servers.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import { printLine } from "../print.ts";
+import { lookOnHost } from "./look-on-host.ts";
+import { openServerStore, pinsFolder } from "./open-hub.ts";
+
+export interface HomeServersOptions {
+  /** The name of a token, or the id of an owner. Default: the local user. */
+  readonly owner: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stderr: Writable;
+}
+
+/**
+ * The servers that were added to a home. They are written by whoever may write to the home, who may say all that a file of theirs may: a process that
+ * serves the home takes them up at once.
+ */
+export class HomeServers implements RemoteMcpServers {
+  readonly #owner: string;
+  readonly #store: ServerStore;
+  readonly #pins: string;
+  readonly #scope: HubScope;
+  readonly #report: (problem: string) => void;
+
+  constructor(config: Config, { owner, env, stderr }: HomeServersOptions) {
+    ensureHome(config.home);
+    this.#owner = toOwner(owner);
+    this.#store = openServerStore(config);
+    this.#pins = pinsFolder(config);
+    this.#scope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
+    this.#report = (problem) => printLine(stderr, `belljar: ${printableText(problem)}`);
+  }
+
+  async list(): Promise<readonly McpServerAnswer[]> {
+    const all = [...((await this.#store.read(this.#owner)) ?? [])];
+    return (await Promise.all(all.map(([name, stored]) => this.#describe(name, stored)))).map(toInfo);
+  }
+
+  /** Of a server of a named file, which is none of the home, the definitions that the home keeps. */
+  async details(name: string): Promise<McpServerDetailsAnswer> {
+    const stored = await this.#read(name);
+    return stored ? this.#describe(name, stored) : describePinned(name, pinFile(this.#place(name)).readNow(undefined).value);
+  }
+
+  async add(name: string, entry: StoredServer["entry"]): Promise<McpServerAnswer> {
+    const stored: StoredServer = { entry, origin: "machine", approved: digestOf(entry) };
+    await readStoredServer(this.#owner, name, stored, this.#scope);
+    await this.#store.change(this.#owner, (servers) => withServers(servers, new Map([[name, stored]])));
+    return toInfo(await this.#describe(name, stored));
+  }
+
+  async remove(name: string): Promise<void> {
+    if (!(await this.#read(name))) throw unknownServer(name);
+    await this.#store.change(this.#owner, (servers) => withoutServer(servers, name));
+    await pinFile(this.#place(name)).remove();
+  }
+
+  async approve(name: string, digest?: string): Promise<McpServerDetailsAnswer> {
+    const stored = await this.#read(name);
+    if (stored && !isApproved(stored)) await this.#store.change(this.#owner, (servers) => withApproval(servers, name, digest));
+    else await approvePinned(this.#place(name), digest);
+    return this.details(name);
+  }
+
+  async logs(): Promise<never> {
+    return runsElsewhere();
+  }
+
+  async restart(): Promise<never> {
+    return runsElsewhere();
+  }
+
+  async update(): Promise<never> {
+    return runsElsewhere();
+  }
+
+  async #read(name: string): Promise<StoredServer | undefined> {
+    return (await this.#store.read(this.#owner))?.get(name);
+  }
+
+  #place(name: string): PinPlace {
+    return { folder: this.#pins, owner: this.#owner, name };
+  }
+
+  async #describe(name: string, stored: StoredServer): Promise<McpServerDetailsAnswer> {
+    const none = { name, tools: [], instances: 0, changes: [] };
+    try {
+      const server = await readStoredServer(this.#owner, name, stored, this.#scope);
+      return server ? this.#show(server, stored) : { ...none, state: "stopped" };
+    } catch (cause) {
+      if (!(cause instanceof BelljarError)) throw cause;
+      return { ...none, state: "failed", error: { code: cause.code, message: cause.message } };
+    }
+  }
+
+  #show(server: HubServer, stored: StoredServer): McpServerDetailsAnswer {
+    const pin = new ServerPin({ folder: this.#pins, owner: this.#owner, server, report: this.#report });
+    const digest = isApproved(stored) ? pin.digest : digestOf(stored.entry);
+    const { mount } = server.settings;
+    const { refused: _refused, ...shape } = shapeOf(server);
+    return {
+      ...shape,
+      tools: [],
+      state: isApproved(stored) ? "stopped" : "needs_approval",
+      runs: redactText(describeServer(server)),
+      ...(mount && { mount }),
+      ...(pin.changed > 0 && { changed: pin.changed }),
+      changes: [...pin.changes],
+      ...(digest !== undefined && { digest }),
+    };
+  }
+}
+
+function toInfo({ changes: _changes, digest: _digest, runs: _runs, mount: _mount, ...info }: McpServerDetailsAnswer): McpServerAnswer {
+  return info;
+}
+
+/** Throws `MCP_SERVER_NOT_FOUND` without any. */
+function describePinned(name: string, pinned: Pinned | undefined): McpServerDetailsAnswer {
+  if (!pinned) throw unknownServer(name);
+  const changes = changesOf(pinned);
+  const told = [...tellChanges(pinned, changes)];
+  return { name, state: "stopped", tools: [], instances: 0, changed: changes.length, changes: told, digest: digestOfLast(pinned) };
+}
+
+/** As tokens own things. */
+function toOwner(named: string | undefined): string {
+  if (named === undefined) return LOCAL.id;
+  return named.includes(":") ? named : `token:${named}`;
+}
+
+function runsElsewhere(): never {
+  const advice = "name it here with BELLJAR_URL=http://127.0.0.1:6060";
+  throw new BelljarError("NOT_SUPPORTED", `MCP servers run behind a running \`belljar serve\`, and none is named: ${advice}`);
+}

@@ -1,0 +1,130 @@
+import { BelljarError } from "../../../errors.ts";
+import type { Principal } from "../../../sandbox/sandbox.ts";
+import { canGive } from "./uri-template.ts";
+
+/** What one server of a caller lists. */
+export interface LinkOwner {
+  /** What stands for it in URIs. */
+  readonly label: string;
+  /** As its owner calls it. */
+  readonly name: string;
+  readonly uris: ReadonlySet<string>;
+  readonly templates: ReadonlySet<string>;
+}
+
+/** A resource, or a template, of a server, as the server writes it. */
+export interface Found {
+  readonly label: string;
+  readonly uri: string;
+}
+
+const SCHEME = "belljar-mcp://";
+const UI = "ui://";
+/** Of resources that are in no list, but in an answer. */
+const LINKED_MAX = 10_000;
+
+/**
+ * How callers write the URIs of their servers. A URI goes out as its server writes it, while one server of the caller has it. Once a second
+ * one lists it, both go out as `belljar-mcp://SERVER/URI`, and `ui://` keeps its scheme: `ui://SERVER/REST`. A server has what it lists; what is
+ * in no list belongs to the server whose answer had it last alone.
+ */
+export class HubLinks {
+  readonly #ownersOf: (principal: Principal) => readonly LinkOwner[];
+  /** Least recently seen first. */
+  readonly #linked = new Map<string, true>();
+
+  constructor(ownersOf: (principal: Principal) => readonly LinkOwner[]) {
+    this.#ownersOf = ownersOf;
+  }
+
+  /** A URI of an answer or a list, for the caller. */
+  out(principal: Principal, label: string, uri: string): string {
+    const owners = this.#ownersOf(principal);
+    if (!owners.some((owner) => owner.uris.has(uri))) this.#note(principal, label, uri);
+    const having = this.#having(principal, owners, uri);
+    const isItsOwn = having.length === 1 && having[0]?.label === label && !isTaken(owners, uri);
+    return isItsOwn ? uri : qualified(label, uri);
+  }
+
+  outTemplate(principal: Principal, label: string, template: string): string {
+    const owners = this.#ownersOf(principal).filter((owner) => owner.templates.has(template));
+    return owners.length === 1 && !isReserved(template) ? template : qualified(label, template);
+  }
+
+  /** Undefined for what no server has. Throws `RESOURCE_AMBIGUOUS` for what several have. */
+  find(principal: Principal, uri: string): Found | undefined {
+    const owners = this.#ownersOf(principal);
+    const having = isTaken(owners, uri) ? [] : this.#having(principal, owners, uri);
+    if (having.length > 0) return only(having, uri);
+    const named = parse(owners, uri);
+    if (named || isReserved(uri)) return named;
+    const giving = owners.filter((owner) => [...owner.templates].some((template) => canGive(template, uri)));
+    return giving.length > 0 ? only(giving, uri) : alone(owners, uri);
+  }
+
+  /** The same for a template. */
+  findTemplate(principal: Principal, template: string): Found | undefined {
+    const owners = this.#ownersOf(principal);
+    const having = owners.filter((owner) => owner.templates.has(template));
+    return having.length > 0 && !isReserved(template) ? only(having, template) : parse(owners, template);
+  }
+
+  /** Those that list it, or else those in whose answers it was. */
+  #having(principal: Principal, owners: readonly LinkOwner[], uri: string): readonly LinkOwner[] {
+    const listing = owners.filter((owner) => owner.uris.has(uri));
+    return listing.length > 0 ? listing : owners.filter(({ label }) => this.#linked.has(keyOf(principal, label, uri)));
+  }
+
+  #note(principal: Principal, label: string, uri: string): void {
+    const key = keyOf(principal, label, uri);
+    this.#linked.delete(key);
+    this.#linked.set(key, true);
+    for (const oldest of this.#linked.keys()) {
+      if (this.#linked.size <= LINKED_MAX) break;
+      this.#linked.delete(oldest);
+    }
+  }
+}
+
+function keyOf({ id }: Principal, label: string, uri: string): string {
+  return JSON.stringify([id, label, uri]);
+}
+
+function qualified(label: string, uri: string): string {
+  return uri.startsWith(UI) ? `${UI}${label}/${uri.slice(UI.length)}` : `${SCHEME}${label}/${uri}`;
+}
+
+/** URIs that no server can have for itself: Belljar's own, and those that name a server. */
+function isReserved(uri: string): boolean {
+  return /^belljar(?:-mcp)?:/i.test(uri);
+}
+
+/** The same, and a `ui://` that another one goes out as. */
+function isTaken(owners: readonly LinkOwner[], uri: string): boolean {
+  if (isReserved(uri)) return true;
+  const named = uri.startsWith(UI) ? parse(owners, uri) : undefined;
+  return named !== undefined && owners.some(({ label, uris }) => label === named.label && uris.has(named.uri));
+}
+
+function parse(owners: readonly LinkOwner[], uri: string): Found | undefined {
+  const scheme = [SCHEME, UI].find((one) => uri.startsWith(one));
+  if (scheme === undefined) return undefined;
+  const end = uri.indexOf("/", scheme.length);
+  const label = uri.slice(scheme.length, end < 0 ? undefined : end);
+  if (end < 0 || !owners.some((owner) => owner.label === label)) return undefined;
+  const rest = uri.slice(end + 1);
+  return { label, uri: scheme === UI ? `${UI}${rest}` : rest };
+}
+
+function only(owners: readonly LinkOwner[], uri: string): Found {
+  const [owner, ...others] = owners;
+  if (owner && others.length === 0) return { label: owner.label, uri };
+  const forms = owners.slice(0, 5).map(({ label, name }) => `${qualified(label, uri)} of the server "${name}"`);
+  throw new BelljarError("RESOURCE_AMBIGUOUS", `Several servers have ${uri.slice(0, 200)}: use ${forms.join(", or ")}`);
+}
+
+/** What is in no list is asked for where only one server could have it. */
+function alone(owners: readonly LinkOwner[], uri: string): Found | undefined {
+  const [owner, ...others] = owners;
+  return owner && others.length === 0 ? { label: owner.label, uri } : undefined;
+}

@@ -1,0 +1,134 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { ClientRequests } from "../../../catalog/question.ts";
+import { BelljarError } from "../../../errors.ts";
+import { isRecord } from "../../client/config/is-record.ts";
+import type { JsonObject } from "../../client/json-object.ts";
+import { CALL_TIMEOUT_MS, type Progress } from "../../client/server-session.ts";
+import type { HubServer } from "../hub-server.ts";
+import type { Instances } from "../instances.ts";
+import { OpenCall } from "../open-call.ts";
+import type { ServerInstance } from "../server-instance.ts";
+import { CallQueue } from "./call-queue.ts";
+import { LISTS } from "./server-lists.ts";
+import { keyOf, type RelayContext } from "./relay-context.ts";
+
+/** A call has a clock of its own. */
+const NO_LIMIT_MS = 24 * 3_600_000;
+/** Before a call that is to be made again without an answer of the client's. */
+const AGAIN_MS = 250;
+/** What of a client's abilities the hub relays. */
+const RELAYED = ["elicitation", "sampling", "roots"];
+const OF_CLIENT = "io.modelcontextprotocol/clientCapabilities";
+const OF_LOG = "io.modelcontextprotocol/logLevel";
+
+export interface ServerCallsOptions {
+  readonly server: HubServer;
+  readonly instances: Instances<ServerInstance>;
+  /** How many calls it answers at once, and how many may wait. */
+  readonly concurrency: number;
+  readonly queue: number;
+}
+
+/** Makes the calls of all callers to one server, each by the instance of its caller and client. */
+export class ServerCalls {
+  readonly #options: ServerCallsOptions;
+  readonly #queue: CallQueue;
+
+  constructor(options: ServerCallsOptions) {
+    this.#options = options;
+    this.#queue = new CallQueue({ ...options, server: options.server.name });
+  }
+
+  /**
+   * Gives the answer as the server sent it. A request that an HTTP server refused because it had lost the session had no effect, and is made once
+   * more. Rejects with `SERVER_BUSY`, and as a session's request does.
+   */
+  async request(context: RelayContext, method: string, params: JsonObject): Promise<JsonObject> {
+    const { callTimeoutMs = CALL_TIMEOUT_MS, name } = this.#options.server.target;
+    using call = new OpenCall(context, callTimeoutMs);
+    try {
+      using _place = await this.#queue.enter(call.signal);
+      return await this.#make(call, context, { method, params });
+    } catch (cause) {
+      if (call.isLate) throw new BelljarError("EXEC_TIMEOUT", `The server "${name}" did not answer within ${callTimeoutMs} ms`, { cause });
+      if (context.signal.aborted && !(cause instanceof BelljarError)) {
+        throw new BelljarError("CANCELLED", `${method} was cancelled`, { cause });
+      }
+      throw cause;
+    }
+  }
+
+  async #make(call: OpenCall, context: RelayContext, asked: Asked): Promise<JsonObject> {
+    const { instances } = this.#options;
+    const key = keyOf(context);
+    let isLost = false;
+    const ask = async (instance: ServerInstance): Promise<JsonObject> => {
+      call.resume();
+      return this.#ask(instance, call, context, asked).catch((cause: unknown) => {
+        isLost = instance.session.isLost();
+        throw cause;
+      });
+    };
+    // It has served no caller yet.
+    instances.handOver(LISTS, key);
+    // The start has a limit of its own.
+    call.pause();
+    try {
+      return await instances.use(key, call.signal, ask);
+    } catch (cause) {
+      if (!isLost) throw cause;
+    }
+    call.pause();
+    return instances.use(key, call.signal, ask);
+  }
+
+  async #ask(instance: ServerInstance, call: OpenCall, context: RelayContext, { method, params }: Asked): Promise<JsonObject> {
+    const { session, calls } = instance;
+    using _open = calls.add(call);
+    const onProgress = (progress: Progress): void => context.progress?.(toProgress(progress));
+    const options = { signal: call.signal, onProgress, timeoutMs: NO_LIMIT_MS, takesQuestions: true as const };
+    const told = { ...params, ...metaOf(context, session.era) };
+    let again: JsonObject = {};
+    try {
+      for (;;) {
+        const answer = await session.request(method, { ...told, ...again }, options);
+        if (answer["resultType"] !== "input_required") return answer;
+        again = await this.#answered(call, answer);
+      }
+    } catch (cause) {
+      if (call.signal.aborted && context.clientId === undefined) calls.silence();
+      throw cause;
+    }
+  }
+
+  /** What the call is made again with. */
+  async #answered(call: OpenCall, { inputRequests = {}, requestState }: JsonObject): Promise<JsonObject> {
+    const { name } = this.#options.server;
+    if (!isRecord(inputRequests) || !Object.values(inputRequests).every(isRequest))
+      throw new BelljarError("SERVER_INCOMPATIBLE", `The server "${name}" asks for something that is none`);
+    const inputResponses = await call.relay(name, inputRequests as ClientRequests);
+    if (Object.keys(inputResponses).length === 0) await wait(AGAIN_MS, undefined, { signal: call.signal });
+    return { inputResponses, ...(requestState !== undefined && { requestState }) };
+  }
+}
+
+interface Asked {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+function isRequest(value: unknown): boolean {
+  return isRecord(value) && typeof value["method"] === "string";
+}
+
+/** What the client said beside its arguments. A server of the newer era learns what this client answers, not what some client does. */
+function metaOf({ client, log }: RelayContext, era: "legacy" | "modern"): { readonly _meta?: JsonObject } {
+  const { meta = {}, capabilities = {} } = client ?? {};
+  if (era === "legacy") return Object.keys(meta).length > 0 ? { _meta: meta } : {};
+  const able = Object.entries(capabilities).filter(([ability]) => client?.relay !== undefined && RELAYED.includes(ability));
+  return { _meta: { ...meta, [OF_CLIENT]: Object.fromEntries(able), ...(log && client?.logLevel && { [OF_LOG]: client.logLevel }) } };
+}
+
+function toProgress({ progress, total, message }: Progress) {
+  return { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) };
+}

@@ -1,0 +1,168 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { BelljarError } from "../../../errors.ts";
+import type { JsonObject } from "../../client/json-object.ts";
+import type { ServerSession } from "../../client/server-session.ts";
+import type { Instances } from "../instances.ts";
+import type { ServerInstance } from "../server-instance.ts";
+import { type ItemList, listItems } from "./list-items.ts";
+
+const AGAIN_FIRST_MS = 1_000;
+const AGAIN_LAST_MS = 300_000;
+/** Of all pages of all lists. */
+const LIST_MS = 60_000;
+const NO_LIMIT_MS = 24 * 3_600_000;
+/** The key of the instance that lists. */
+export const LISTS = "lists";
+
+const TOOLS: ItemList = { method: "tools/list", field: "tools", capability: "tools", key: "name" };
+const OTHERS = {
+  resources: { method: "resources/list", field: "resources", capability: "resources", key: "uri" },
+  templates: { method: "resources/templates/list", field: "resourceTemplates", capability: "resources", key: "uriTemplate" },
+  prompts: { method: "prompts/list", field: "prompts", capability: "prompts", key: "name" },
+} as const satisfies Readonly<Record<string, ItemList>>;
+
+/** What a server has, as it came. */
+export type Listed = Readonly<Record<"tools" | keyof typeof OTHERS, readonly JsonObject[]>> & { readonly capabilities: JsonObject };
+
+export interface ServerListsOptions {
+  /** Of the server. */
+  readonly name: string;
+  readonly instances: Instances<ServerInstance>;
+  /** Is given each new list. */
+  readonly take: (listed: Listed) => Promise<void>;
+  readonly report: (problem: string) => void;
+  readonly stateChanged: () => void;
+}
+
+export type ListState =
+  | { readonly state: "starting" | "ready"; readonly error?: undefined }
+  | { readonly state: "failed"; readonly error: BelljarError };
+
+/** Keeps what one server has: nobody waits for it to list that. */
+export class ServerLists implements AsyncDisposable {
+  readonly #options: ServerListsOptions;
+  readonly #closing = new AbortController();
+  readonly #looking: Promise<void>;
+  #state: ListState = { state: "starting" };
+  #failures = 0;
+  /** Whose instance said last that its lists are others. */
+  #teller: ServerInstance | undefined;
+  #isWanted = false;
+  #wake: () => void = () => undefined;
+  /** Told after the next list. */
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(options: ServerListsOptions) {
+    this.#options = options;
+    this.#looking = this.#keepLooking();
+  }
+
+  get state(): ListState {
+    return this.#state;
+  }
+
+  /** The lists of an instance are others than before. */
+  changedAt(instance: ServerInstance | undefined): void {
+    this.#teller = instance ?? this.#teller;
+    this.#want();
+  }
+
+  /** Lists anew. Resolves once that has succeeded or failed. */
+  async restart(): Promise<void> {
+    this.#state = { state: "starting" };
+    this.#failures = 0;
+    if (this.#closing.signal.aborted) return;
+    const listed = new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    this.#want();
+    await listed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    this.#wake();
+    await this.#looking;
+  }
+
+  #want(): void {
+    this.#isWanted = true;
+    this.#wake();
+  }
+
+  /** Lists at once, when somebody wants it and at most once a second, and after a failure later and later. */
+  async #keepLooking(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      this.#isWanted = false;
+      const waiting = this.#waiting.splice(0);
+      await this.#look();
+      for (const tell of waiting) tell();
+      await wait(AGAIN_FIRST_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await this.#pause(this.#failures === 0 ? NO_LIMIT_MS : Math.min(AGAIN_LAST_MS, AGAIN_FIRST_MS * 2 ** this.#failures));
+    }
+    for (const tell of this.#waiting) tell();
+  }
+
+  /** Until the time is up, or somebody wants a list. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#wake = () => (clearTimeout(timer), resolve());
+      if (this.#isWanted || this.#closing.signal.aborted) this.#wake();
+    });
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    const { instances, take, stateChanged } = this.#options;
+    const key = (this.#teller && instances.keyOf(this.#teller)) ?? LISTS;
+    try {
+      await instances.use(key, this.#closing.signal, async ({ session }) => take(await this.#list(session)));
+      this.#state = { state: "ready" };
+      this.#failures = 0;
+    } catch (cause) {
+      if (this.#closing.signal.aborted) return;
+      this.#fail(cause);
+    }
+    stateChanged();
+  }
+
+  /** The start of an instance has a limit of its own. */
+  async #list(session: ServerSession): Promise<Listed> {
+    const late = AbortSignal.timeout(LIST_MS);
+    const signal = AbortSignal.any([this.#closing.signal, late]);
+    try {
+      const tools = await listItems(session, TOOLS, signal);
+      const others = Object.entries(OTHERS).map(async ([name, list]) => [name, await this.#listOther(session, list, signal)] as const);
+      const { capabilities } = session;
+      return { capabilities, tools, ...(Object.fromEntries(await Promise.all(others)) as Omit<Listed, "tools" | "capabilities">) };
+    } catch (cause) {
+      if (!late.aborted) throw cause;
+      const problem = `The server "${this.#options.name}" did not list what it has in ${LIST_MS} ms`;
+      throw new BelljarError("EXEC_TIMEOUT", problem, { cause });
+    }
+  }
+
+  /** A server that cannot list these has its tools nevertheless. */
+  async #listOther(session: ServerSession, list: ItemList, signal: AbortSignal): Promise<readonly JsonObject[]> {
+    try {
+      return await listItems(session, list, signal);
+    } catch (cause) {
+      if (signal.aborted || session.hasEnded() || !(cause instanceof BelljarError)) throw cause;
+      if (cause.code !== "SERVER_REFUSED") this.#options.report(cause.message);
+      return [];
+    }
+  }
+
+  #fail(cause: unknown): void {
+    this.#failures += 1;
+    const error = cause instanceof BelljarError ? cause : new BelljarError("SERVER_UNREACHABLE", String(cause), { cause });
+    // Its last words differ at every start.
+    const isNew = this.#state.state !== "failed" || firstLine(this.#state.error) !== firstLine(error);
+    this.#state = { state: "failed", error };
+    if (isNew) this.#options.report(error.message);
+  }
+}
+
+function firstLine({ message }: Error): string | undefined {
+  return message.split("\n", 1)[0];
+}

@@ -1,0 +1,87 @@
+import { Slices } from "../../../async/slices.ts";
+import { isRecord } from "../../client/config/is-record.ts";
+import { canonical, digestOf, digestText } from "./canonical.ts";
+
+/** What a server lists, by the names of the lists. A list holds records; another value, such as the instructions, stands for itself. */
+export type Lists = Readonly<Record<string, unknown>>;
+
+/** A digest for each definition, by `<list>/<name>`. */
+export type Digests = Readonly<Record<string, string>>;
+
+/** What callers are shown. */
+export interface ShownLists {
+  readonly lists: Lists;
+  /** `<list>/<name>` of what must not be used until somebody has approved it. */
+  readonly blocked: ReadonlySet<string>;
+}
+
+/** One definition that is not as it was approved. */
+export interface PinChange {
+  readonly list: string;
+  /** As the server names it. */
+  readonly name: string;
+  readonly kind: "added" | "changed" | "removed";
+}
+
+/** A change, with both sides in lines. */
+export interface ToldChange extends PinChange {
+  readonly before?: string | undefined;
+  readonly after?: string | undefined;
+}
+
+/** In slices: a server may list very much. The order of keys means nothing. `characters`: of all definitions. */
+export async function digestItems(lists: Lists): Promise<{ readonly digests: Digests; readonly characters: number }> {
+  const slices = new Slices();
+  const digests: [string, string][] = [];
+  let characters = 0;
+  for (const [list, value] of Object.entries(lists))
+    for (const item of toItems(value)) {
+      const text = canonical(item);
+      characters += text.length;
+      digests.push([`${list}/${nameOf(item)}`, digestText(text)]);
+      await slices.next();
+    }
+  return { digests: Object.fromEntries(digests), characters };
+}
+
+export function changesBetween(pinned: Digests, last: Digests): readonly PinChange[] {
+  const of = (key: string, kind: PinChange["kind"]): PinChange => {
+    const at = key.indexOf("/");
+    return { list: key.slice(0, at), name: key.slice(at + 1), kind };
+  };
+  const others = Object.entries(last).flatMap(([key, digest]) => {
+    const before = Object.hasOwn(pinned, key) ? pinned[key] : undefined;
+    return before === digest ? [] : [of(key, before === undefined ? "added" : "changed")];
+  });
+  return [...others, ...Object.keys(pinned).flatMap((key) => (Object.hasOwn(last, key) ? [] : [of(key, "removed")]))];
+}
+
+/** The definitions as they were approved. A changed one is blocked; a new one is not shown, since its text is what nobody has read. */
+export function approvedLists(pinned: Lists, last: Lists, changes: readonly PinChange[]): ShownLists {
+  const blocked = new Set(changes.flatMap(({ list, name, kind }) => (kind === "changed" ? [`${list}/${name}`] : [])));
+  const hidden = new Set(changes.flatMap(({ list, name, kind }) => (kind === "removed" ? [`${list}/${name}`] : [])));
+  const shown = Object.entries(last).map(([list, value]): readonly [string, unknown] => {
+    if (!Array.isArray(value)) return [list, pinned[list]];
+    return [list, toItems(pinned[list]).filter((item) => !hidden.has(`${list}/${nameOf(item)}`))];
+  });
+  return { lists: Object.fromEntries(shown), blocked };
+}
+
+/** A definition as a person reads it, in lines; undefined if the list has none of that name. */
+export function describeItem(lists: Lists | undefined, { list, name }: Pick<PinChange, "list" | "name">): string | undefined {
+  const item = toItems(lists?.[list]).find((one) => nameOf(one) === name);
+  if (item === undefined) return undefined;
+  return typeof item === "string" ? item : JSON.stringify(JSON.parse(canonical(item)), null, 2);
+}
+
+function toItems(value: unknown): readonly unknown[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+function nameOf(value: unknown): string {
+  if (!isRecord(value)) return "";
+  // Several resources may have one name.
+  const name = value["uri"] ?? value["uriTemplate"] ?? value["name"];
+  return typeof name === "string" ? name : digestOf(value);
+}

@@ -1,0 +1,71 @@
+import { expect, it } from "vitest";
+import { LOCAL, type Principal } from "../../../sandbox/sandbox.ts";
+import { assertMayHave } from "./may-have.ts";
+import { readStoredServer } from "./stored-entry.ts";
+
+const TOKEN: Principal = { id: "token:ann", name: "ann", grants: {} };
+const looked: string[] = [];
+const HOST = {
+  env: { SECRET: "s3cret" },
+  workspaceFolder: "/work",
+  userHome: "/home/ann",
+  inputs: new Map<string, string>(),
+  lookOnHost: (path: string) => (looked.push(path), "folder" as const),
+};
+const read = (entry: Record<string, unknown>, origin: "machine" | "network" = "network", owner = LOCAL.id) =>
+  readStoredServer(owner, "one", { entry, origin }, HOST);
+
+it.each<[field: string, entry: Record<string, unknown>]>([
+  ["isolation", { command: "sh", isolation: "none" }],
+  ["isolation", { command: "sh", isolation: "host" }],
+  ["isolation", { url: "http://x.test", isolation: "none" }],
+  ["envFile", { command: "sh", envFile: ".env" }],
+  ["env_vars", { command: "sh", env_vars: ["SECRET"] }],
+  ["bearer_token_env_var", { url: "http://x.test", bearer_token_env_var: "SECRET" }],
+  ["env_http_headers", { url: "http://x.test", env_http_headers: { A: "SECRET" } }],
+  ["env", { command: "sh", env: { A: "${SECRET}" } }],
+  ["environment", { command: "sh", environment: { A: "x${env:SECRET}" } }],
+  ["cwd", { command: "sh", cwd: "${workspaceFolder}" }],
+  ["url", { url: "http://x.test/${SECRET}" }],
+  ["headers", { url: "http://x.test", headers: { Authorization: "Bearer ${SECRET}" } }],
+])("refuses over HTTP, for the local user too, %s of %j", async (field, entry) => {
+  await expect(read(entry)).rejects.toMatchObject({ code: "FORBIDDEN", message: expect.stringContaining(`"one", ${field}: `) as string });
+});
+
+it("looks at no path of the host for what came over the network, and reads no variable of it", async () => {
+  looked.length = 0;
+  const server = await read({ command: "sh", args: ["-c", "echo ${SECRET}", "/srv/private"], cwd: "sub" });
+  expect(server?.target).toMatchObject({ args: ["-c", "echo ${SECRET}", "/srv/private"], cwd: "/sub", ownEnv: {}, env: {} });
+  expect(looked).toEqual([]);
+});
+
+it("reads an entry of the machine as a file that a person named", async () => {
+  const server = await read({ command: "sh", args: ["${SECRET}"], env: { A: "${SECRET}" }, isolation: "none" }, "machine");
+  expect(server?.target).toMatchObject({ args: ["s3cret"], ownEnv: { A: "s3cret" } });
+  await expect(read({ command: "sh", args: ["/srv/private"] }, "machine")).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+});
+
+it("lets the local user alone name an address over HTTP", async () => {
+  expect((await read({ url: "http://127.0.0.1:1/mcp" }))?.target).toMatchObject({ kind: "any" });
+  await expect(read({ url: "http://127.0.0.1:1/mcp" }, "network", TOKEN.id)).rejects.toMatchObject({ code: "FORBIDDEN" });
+});
+
+it("gives a folder of the host to nobody without the scope for it, and to the local user only at the machine", async () => {
+  const server = await read({ command: "sh", mounts: [{ host: "/srv/notes", mode: "rw" }] });
+  if (!server) throw new Error("no server");
+  const may = (principal: Principal) => assertMayHave(principal, server);
+  for (const principal of [LOCAL, TOKEN, { ...TOKEN, grants: { workspaces: [{ path: "/srv", mode: "ro" as const }] } }])
+    await expect(may(principal)).rejects.toMatchObject({ code: "FORBIDDEN" });
+  await may({ ...TOKEN, grants: { workspaces: [{ path: "/", mode: "rw" }] } });
+});
+
+it("gives a server no network beyond its owner's", async () => {
+  const server = await read({ command: "sh", network: { allow: ["example.com"] } });
+  if (!server) throw new Error("no server");
+  await expect(assertMayHave({ ...TOKEN, grants: { network: "none" } }, server)).rejects.toMatchObject({ code: "FORBIDDEN" });
+  await assertMayHave(TOKEN, server);
+});
+
+it("reads a disabled entry as none", async () => {
+  expect(await read({ command: "sh", disabled: true })).toBeUndefined();
+});

@@ -1,0 +1,106 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
+import { hubServer, openHubLab } from "../support/hub-lab.ts";
+import { openServersLab, type ServersLab } from "../support/servers-lab.ts";
+import { textOf } from "../support/tools-lab.ts";
+import { verifies } from "./verifies.ts";
+
+const ANN: Principal = { id: "token:ann", name: "ann", grants: {} };
+
+/** A program that writes to the host as soon as it is started. */
+const starts = (path: string, more: object = {}) => ({ command: "sh", args: ["-c", `echo run > ${path}`], ...more });
+
+async function withFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "bj-sources-"));
+  try {
+    await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const failed = (lab: ServersLab, name: string, principal = LOCAL) =>
+  lab.until(() => lab.servers.servers(principal).find((one) => one.name === name)?.state === "failed");
+const read = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "not there");
+
+verifies(
+  "servers-from-the-network",
+  () =>
+    withFolder(async (folder) => {
+      const [secret, mark] = [join(folder, "secret"), join(folder, "mark")];
+      await writeFile(secret, "kept");
+      const env = { TOKEN: "s3cret", PATH: process.env["PATH"] ?? "" };
+      const file = join(folder, "mcp.json");
+      const entries = {
+        bare: starts(mark, { isolation: "none" }),
+        told: hubServer({ env: { GIVEN: "${TOKEN}" }, mounts: [{ host: folder }] }),
+      };
+      await writeFile(file, JSON.stringify({ mcpServers: entries }));
+      await using lab = await openServersLab({ file, env });
+      await failed(lab, "bare");
+      await lab.until(() => lab.names().includes("mcp_told_count"));
+      const where = textOf(await lab.call("mcp_told_where", { path: "/workspace/secret" }));
+      expect(
+        [await read(mark), where.includes("s3cret"), where.includes('"sees":true')],
+        "the attack works by a file that a person named",
+      ).toEqual(["run\n", true, true]);
+      await rm(mark);
+      const manager = await lab.token("ann", "servers");
+      for (const token of [undefined, manager])
+        for (const entry of Object.values(entries)) {
+          expect(await lab.ask("POST /v1/servers", { name: "sly", ...entry }, token)).toMatchObject({ status: 403 });
+          expect(await lab.ask("POST /custom-mcp", { mcpServers: { sly: entry } }, token)).toMatchObject({ status: 403 });
+        }
+      // Allowed, and without the host: the path is looked for inside, where nothing is.
+      const plain = { ...hubServer(), cwd: "/" };
+      expect(await lab.ask("POST /custom-mcp", { mcpServers: { plain, gone: starts(mark) } })).toMatchObject({ status: 200 });
+      const inside = textOf(await lab.call("mcp_plain_where", { path: secret }));
+      expect([await read(mark), inside.includes("s3cret"), inside.includes('"sees":true')]).toEqual(["not there", false, false]);
+    }),
+  120_000,
+);
+
+verifies(
+  "servers-approved",
+  () =>
+    withFolder(async (folder) => {
+      const mark = join(folder, "mark");
+      const mounted = { command: "sh", args: ["-c", "echo run > /workspace/mark"], mounts: [{ host: folder, mode: "rw" }] };
+      await using lab = await openServersLab();
+      const bare = await lab.token("ann", "workspaces");
+      const manager = await lab.token("ann", "servers", "workspaces");
+      const sent = await lab.ask("POST /custom-mcp", { mcpServers: { hers: mounted } }, bare);
+      expect(sent).toMatchObject({ answer: { servers: { hers: { state: "needs_approval" } } } });
+      for (const route of ["POST /v1/servers/hers/approve", "POST /v1/servers/hers/restart"])
+        expect(await lab.ask(route, route.endsWith("approve") ? {} : undefined, bare)).toMatchObject({ status: 403 });
+      // It is another owner's, whom nobody else is told of.
+      expect(await lab.ask("POST /v1/servers/hers/approve", {})).toMatchObject({ status: 404 });
+      const { answer } = await lab.ask("GET /v1/servers/hers", undefined, manager);
+      await lab.ask("POST /custom-mcp", { mcpServers: { hers: { ...mounted, args: ["-c", "echo worse > /workspace/mark"] } } }, bare);
+      expect(await lab.ask("POST /v1/servers/hers/approve", { digest: answer["digest"] }, manager)).toMatchObject({ status: 409 });
+      expect(await read(mark)).toBe("not there");
+      expect(await lab.ask("POST /v1/servers/hers/approve", {}, manager)).toMatchObject({ status: 200 });
+      await failed(lab, "hers", ANN);
+      expect(await read(mark), "it does so once it is approved").toBe("worse\n");
+    }),
+  120_000,
+);
+
+verifies(
+  "servers-pinned",
+  async () => {
+    await using lab = await openHubLab({ loose: hubServer(), held: hubServer({ pin: "strict" }) });
+    await lab.until(() => lab.names().includes("mcp_loose_turn") && lab.names().includes("mcp_held_turn"));
+    const shown = (server: string): string => lab.hub.find({ principal: LOCAL }, `mcp_${server}_count`)?.description ?? "";
+    for (const server of ["loose", "held"]) await lab.call(`mcp_${server}_turn`);
+    await lab.until(() => lab.hub.servers(LOCAL).every(({ changed }) => changed === 1));
+    expect(shown("loose"), "the new words reach a caller where nobody asked for more").toContain("send all keys");
+    expect(lab.problems.some((problem) => problem.includes('"loose" are not those that were approved'))).toBe(true);
+    expect(shown("held")).not.toContain("send all keys");
+    expect(await lab.call("mcp_held_count")).toMatchObject({ isError: true, value: { code: "TOOL_CHANGED" } });
+  },
+  120_000,
+);

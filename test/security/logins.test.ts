@@ -1,0 +1,80 @@
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { OpenLoginDoor } from "../../src/mcp/client/oauth/login-door.ts";
+import { openServers } from "../support/mcp-client.ts";
+import type { OAuthServer } from "../support/oauth-server.ts";
+import { openOAuthServer } from "../support/oauth-server.ts";
+import { verifies } from "./verifies.ts";
+
+/** A person who agrees to everything. */
+function person(far: OAuthServer): OpenLoginDoor {
+  return async () => ({
+    redirectUrl: "http://127.0.0.1:1/callback",
+    authorize: async (address) => ({ kind: "redirect", query: (await far.browse(address)).searchParams }),
+    [Symbol.asyncDispose]: async () => undefined,
+  });
+}
+
+verifies("logins-go-to-their-servers", async () => {
+  await using other = await openOAuthServer();
+  let attack: ((path: string, response: ServerResponse) => boolean) | undefined;
+  let redirect: ((query: URLSearchParams) => void) | undefined;
+  await using far = await openOAuthServer({
+    answer: (path, response) => attack?.(path, response) === true,
+    redirect: (query) => redirect?.(query),
+  });
+  const root = await mkdtemp(join(tmpdir(), "bj-logins-"));
+  const logins = { folder: join(root, "logins"), advice: () => "log in" };
+  const messages: unknown[] = [];
+  const open = async (openLoginDoor?: OpenLoginDoor) =>
+    openServers(
+      { far: { url: far.url } },
+      { logins, onMessage: (message) => messages.push(message), ...(openLoginDoor && { openLoginDoor }) },
+    );
+  const call = async (client: Awaited<ReturnType<typeof open>>) =>
+    client.callTool({ server: "far", tool: "echo", arguments: { text: "hi" } }).catch((error: unknown) => error);
+  try {
+    redirect = (query) => query.set("state", "of another login");
+    await using refused = await open(person(far));
+    expect(refused.servers).toMatchObject([{ error: { code: "UNAUTHORIZED" } }]);
+    redirect = (query) => query.set("iss", other.origin);
+    await using mixedUp = await open(person(far));
+    expect(mixedUp.servers).toMatchObject([{ error: { code: "SERVER_INCOMPATIBLE" } }]);
+    expect(far.tokenRequests, "no code was sent").toEqual([]);
+
+    redirect = undefined;
+    await using client = await open(person(far));
+    expect(await call(client), "the same person logs in where nothing is wrong").toMatchObject({ content: [{ text: "hi" }] });
+
+    attack = (path, response) => path === "/mcp" && moved(response, other.url);
+    const sentAway = await call(client);
+    expect(other.asked, "a token was not taken elsewhere").toEqual([]);
+
+    // Another issuer takes the place of the one that gave the refresh token.
+    attack = (path, response) => {
+      if (path !== "/.well-known/oauth-protected-resource/mcp") return false;
+      response.end(JSON.stringify({ resource: far.url, authorization_servers: [other.origin] }));
+      return true;
+    };
+    far.expire();
+    await using later = await open();
+    const moved2 = later.servers[0]?.error;
+    expect(moved2).toMatchObject({ code: "UNAUTHORIZED" });
+    expect(other.tokenRequests, "a refresh token was not taken elsewhere").toEqual([]);
+
+    const said = `${String(sentAway)}${moved2?.message}${JSON.stringify(messages)}`;
+    for (const token of far.given) expect(said).not.toContain(token);
+    const files = (await readdir(logins.folder)).map((name) => join(logins.folder, name));
+    for (const path of [logins.folder, ...files]) expect((await stat(path)).mode & 0o077).toBe(0);
+  } finally {
+    await rm(root, { recursive: true });
+  }
+});
+
+function moved(response: ServerResponse, location: string): boolean {
+  response.writeHead(307, { location }).end();
+  return true;
+}
