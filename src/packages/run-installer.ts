@@ -40,7 +40,7 @@ export async function runInstaller({ sandbox, signal, named }: Installing, { ins
   if (exitCode === 0) return;
   if ((await run(probe)).exitCode !== 0) throw missing();
   const said = `${stdout.toString("utf8")}\n${stderr.toString("utf8")}`.trim().slice(-SAID_CHARACTERS);
-  throw failed(named, `${installer} says:\n${said.split("\n").map(printable).join("\n")}`);
+  throw failed(named, `${installer} says: ${said.split("\n").map(printable).join("\n")}`);
 }
 
 export function failed(named: string, why: string, cause?: unknown): BelljarError {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
-import { type HubLab, hubServer, openHubLab } from "../../support/hub-lab.ts";
+import { type HubLab, hubServer, openHubLab, SERVER_CODE } from "../../support/hub-lab.ts";
 import { openPackageLab, type PackageLab } from "../../support/package-lab.ts";
 import { textOf } from "../../support/tools-lab.ts";
 
@@ -14,6 +14,10 @@ beforeAll(async () => {
     {
       one: hubServer(),
       some: hubServer({ network: { allow: ["npm.test"] } }),
+      begins: {
+        ...hubServer(),
+        args: ["--input-type=module", "-e", `await fetch("http://begin.test/").catch(() => undefined);\n${SERVER_CODE}`],
+      },
       starts: { command: "node", args: ["-e", STARTS] },
     },
     { packages: way },
@@ -45,6 +49,10 @@ it("says it of a server that did not start for it", () => {
     state: "failed",
     error: { message: expect.stringMatching(/no start[^]*refused[^]*start\.test[^]*add to the entry/) },
   });
+});
+
+it("says it of a server that goes on without it, before anybody calls it", () => {
+  expect(info("begins")).toMatchObject({ state: "ready", refused: [expect.stringContaining("begin.test")] });
 });
 
 it("leaves the answer of a call that succeeds as it is, and says it in the log", async () => {

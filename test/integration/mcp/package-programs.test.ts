@@ -73,6 +73,14 @@ it("gives each owner an install of its own", async () => {
   expect(own.snapshot).not.toBe(others.snapshot);
 });
 
+it("installs nothing for a caller who may not reach the index", async () => {
+  const guest: Principal = { id: "guest", name: "guest", grants: { network: "none" } };
+  await expect(lab.programs.prepare(guest, npx("second"), signal)).rejects.toMatchObject({
+    code: "FORBIDDEN",
+    message: expect.stringContaining("use a token with the scope network:http://npm.test"),
+  });
+});
+
 it("removes what no program needs any more, of a process that was killed too", async () => {
   const { snapshot } = await lab.programs.prepare(LOCAL, npx("third"), signal);
   const notes = await readdir(join(lab.path, "server-packages"), { recursive: true, withFileTypes: true });

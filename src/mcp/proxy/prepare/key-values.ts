@@ -30,6 +30,6 @@ function inArguments(args: readonly string[]): readonly string[] {
 
 /** A header has a scheme before the key itself. */
 function parts(value: string): readonly string[] {
-  const [, key] = /^(?:bearer|basic|token)\s+(.+)$/i.exec(value) ?? [];
+  const [, key] = /^(?:bearer|basic|token)\s+(\S.*)$/i.exec(value) ?? [];
   return key === undefined ? [value] : [key];
 }

@@ -30,9 +30,12 @@ it.each([
   expect(read(line)).toEqual([requirements, program, args]);
 });
 
-it.each(["node server.mjs", "uv run server", "npm start", "pnpm exec x", "docker run x", "/work/mynpx x"])("leaves %j as it is", (line) => {
-  expect(read(line)).toBeUndefined();
-});
+it.each(["node server.mjs", "uv run server", "npm start", "pnpm exec x", "docker run x", "/work/mynpx x", "/workspace/bin/npx x"])(
+  "leaves %j as it is",
+  (line) => {
+    expect(read(line)).toBeUndefined();
+  },
+);
 
 it.each([
   ["npx", "names no package"],

@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { type Installer, type PackageWish, toWish } from "../../../packages/requirements.ts";
 import type { StdioTarget } from "../../client/config/resolve-server.ts";
+import { MOUNT_PATH } from "../hub-settings.ts";
 import { entryProblem } from "./entry-problem.ts";
 import { LAUNCHERS, type Launcher } from "./launchers.ts";
 import { type LaunchOptions, readLaunchOptions } from "./read-launch-options.ts";
@@ -30,8 +31,9 @@ export function readPackageLaunch(entry: Entry): PackageLaunch | undefined {
   return launcher && toLaunch(entry, launcher, readLaunchOptions(entry, launcher));
 }
 
-/** By its name, wherever the host has it. */
+/** By its name, wherever the host has it. What an entry's own folder has of that name is the entry's matter. */
 export function launcherOf({ command, args }: Pick<Entry, "command" | "args">): Launcher | undefined {
+  if (command.startsWith(`${MOUNT_PATH}/`)) return undefined;
   const words = [posix.basename(command), ...args];
   return LAUNCHERS.find((launcher) => launcher.words.every((word, index) => words[index] === word));
 }

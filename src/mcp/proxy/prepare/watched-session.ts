@@ -60,7 +60,8 @@ export function watchSession(session: ServerSession, watch: SessionWatch): Serve
   const request: ServerSession["request"] = async (method, params, options) => {
     try {
       const answer = await session.request(method, params, options);
-      return method === "tools/call" ? withRefusals(answer, await takeRefusals(watch)) : answer;
+      const lines = await takeRefusals(watch);
+      return method === "tools/call" ? withRefusals(answer, lines) : answer;
     } catch (cause) {
       throw toShown(cause, await takeRefusals(watch), watch);
     }
