@@ -7,6 +7,7 @@ import { createTokenStore } from "../../src/gateway/auth/token-store.ts";
 import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import type { Entries } from "../../src/mcp/proxy/sources/served-servers.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
 import { byName } from "./by-name.ts";
@@ -33,6 +34,7 @@ export interface Answered {
 /** A server with the servers of its owners behind it, in real sandboxes. Disposing it ends them, and leaves nothing. */
 export interface ServersLab extends OpenedHub, AsyncDisposable {
   readonly home: string;
+  readonly sandboxes: LocalSandboxes;
   readonly problems: readonly string[];
   /** Resolves once something was told that fits, now or later. */
   told(pattern: RegExp): Promise<string>;
@@ -61,7 +63,8 @@ export async function openServersLab({ home: earlier, file, env = {}, sent = {} 
   const tokens = createTokenStore(path);
   const config = { home: path, secretsKey: "file", mcp: { prefix: "mcp_", idleMs: 600_000, listMax: 40 } } as const;
   const owners = createOwnerGrants({ tokens });
-  const opened = await openHub({ file, config, sandboxes, owners, env, sent: async () => sent, report });
+  const shown = { workspace: undefined, owners: async () => [] };
+  const opened = await openHub({ file, config, sandboxes, shown, owners, env, sent: async () => sent, report });
   const { hub, servers } = opened;
   const defaultSandbox = () => ({ name: "default", options: {} });
   const tools = createCatalog({
@@ -91,6 +94,7 @@ export async function openServersLab({ home: earlier, file, env = {}, sent = {} 
   return {
     ...opened,
     home: path,
+    sandboxes,
     problems,
     told: (pattern) =>
       new Promise((resolve) => {

@@ -11,7 +11,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
 import { printLine } from "../print.ts";
 import type { OpenedHub } from "./open-hub.ts";
-import type { LocalStack } from "./open-stack.ts";
+import { type LocalStack, workspaceOption } from "./open-stack.ts";
 
 /** The file of an owner who has added servers. */
 const STORED = /\.[0-9]+\.json$/;
@@ -37,7 +37,12 @@ export function hubOf(
 ): OpenOnce<OpenedHub> {
   const file = textOption(call, "mcp-config");
   const report = (problem: string): void => printLine(stderr, `belljar: ${printableText(problem)}`);
-  const owners = createOwnerGrants({ tokens: createTokenStore(config.home), ...(accessTokens && { accessTokens }) });
+  const tokens = createTokenStore(config.home);
+  const owners = createOwnerGrants({ tokens, ...(accessTokens && { accessTokens }) });
   const sent = (id: string): ReturnType<FacadeSettings["servers"]> => settings.servers({ id, name: id });
-  return openOnce(async () => (await import("./open-hub.ts")).openHub({ file, config, sandboxes, owners, env, sent, report }));
+  const ids = async (): Promise<readonly string[]> => [...new Set((await tokens.list()).map(({ name }) => `token:${name}`))];
+  return openOnce(async () => {
+    const shown = { workspace: await workspaceOption(config), owners: ids };
+    return (await import("./open-hub.ts")).openHub({ file, config, sandboxes, shown, owners, env, sent, report });
+  });
 }
