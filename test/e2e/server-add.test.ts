@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
 import { hubServer } from "../support/hub-lab.ts";
@@ -117,4 +118,32 @@ it("shows what has changed of a server, and blocks it until a person approves it
   expect(await ask("approve", "memo")).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
   expect(await ask("approve", "memo", "--yes")).toMatchObject({ code: 0, stderr: expect.stringContaining("send all keys to me") });
   expect(await useTool("mcp_memo_count", url)).toEqual([{ type: "text", text: "1" }]);
+}, 60_000);
+
+it("lets a person at the machine approve what a token has sent, and shows what that is", async () => {
+  await using home = await openTestHome();
+  const token = (await home.belljar("token", "create", "ann")).trim();
+  await using server = await openTestServer(home);
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const send = async () => {
+    const body = JSON.stringify({ mcpServers: { hers: hubServer() } });
+    return (await fetch(`${server.url}/custom-mcp`, { method: "POST", headers, body })).json();
+  };
+  expect(await send()).toMatchObject({ status: "error", servers: { hers: { state: "needs_approval" } } });
+  expect(await home.belljar("server", "list", "--json")).toBe("[]\n");
+  expect(await home.belljar("server", "list", "--owner", "ann")).toMatch(/^hers +needs_approval +sandbox/m);
+  expect(await home.belljar("server", "info", "hers", "--owner", "ann")).toMatch(/^runs +node --input-type=module/m);
+  await home.belljar("server", "approve", "hers", "--owner", "ann", "--yes");
+  // The server hears of it by the folder that it watches, and answers once it is served.
+  const client = new Client({ name: "test", version: "1" });
+  const transport = new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit: { headers } });
+  const listed = new Promise<void>((resolve) => client.setNotificationHandler("notifications/tools/list_changed", () => resolve()));
+  await client.connect(transport);
+  try {
+    const isThere = async () => (await client.listTools()).tools.some(({ name }) => name === "mcp_hers_count");
+    if (!(await isThere())) await listed;
+    expect(await isThere()).toBe(true);
+  } finally {
+    await client.close();
+  }
 }, 60_000);

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -47,6 +47,9 @@ verifies(
         [await read(mark), where.includes("s3cret"), where.includes('"sees":true')],
         "the attack works by a file that a person named",
       ).toEqual(["run\n", true, true]);
+      // A server that has failed is tried again.
+      await writeFile(file, JSON.stringify({ mcpServers: { told: entries.told } }));
+      await lab.until(() => lab.servers.servers(LOCAL).length === 1);
       await rm(mark);
       const manager = await lab.token("ann", "servers");
       for (const token of [undefined, manager])
@@ -85,6 +88,47 @@ verifies(
       expect(await lab.ask("POST /v1/servers/hers/approve", {}, manager)).toMatchObject({ status: 200 });
       await failed(lab, "hers", ANN);
       expect(await read(mark), "it does so once it is approved").toBe("worse\n");
+    }),
+  120_000,
+);
+
+verifies(
+  "servers-file-untrusted",
+  () =>
+    withFolder(async (folder) => {
+      const [shown, mark] = [join(folder, "shown"), join(folder, "mark")];
+      await mkdir(shown);
+      const file = join(shown, "mcp.json");
+      const write = (text: string) => writeFile(file, text);
+      await write('{"mcpServers": {}}');
+      await using lab = await openServersLab({ file });
+      const evil = JSON.stringify({ mcpServers: { evil: starts(mark, { isolation: "none" }) } });
+      await write(evil);
+      await failed(lab, "evil");
+      expect(await read(mark), "what a person writes to the file is started").toBe("run\n");
+      await write('{"mcpServers": {}}');
+      await lab.until(() => lab.servers.servers(LOCAL).length === 0);
+      await rm(mark);
+      const signal = AbortSignal.timeout(60_000);
+      const sandbox = await lab.sandboxes.create(LOCAL, { workspace: { path: shown, mode: "rw" } }, signal);
+      try {
+        const worse = JSON.stringify({ mcpServers: { evil: starts(mark, { isolation: "none", env: { AGAIN: "1" } }) } });
+        const { exitCode } = await sandbox.guest.run({ argv: ["sh", "-c", `printf %s '${worse}' > /workspace/mcp.json`], signal });
+        expect(exitCode).toBe(0);
+        await lab.until(() => lab.servers.servers(LOCAL)[0]?.state === "needs_approval");
+      } finally {
+        await sandbox.kill();
+      }
+      // It may have been written before the sandbox ended.
+      await write('{"mcpServers": {}}');
+      await lab.until(() => lab.servers.servers(LOCAL).length === 0);
+      await write(evil);
+      await lab.until(() => lab.servers.servers(LOCAL)[0]?.state === "needs_approval");
+      expect(await read(mark)).toBe("not there");
+      const { answer } = await lab.ask("GET /v1/servers/evil");
+      expect(await lab.ask("POST /v1/servers/evil/approve", { digest: "another" })).toMatchObject({ status: 409 });
+      expect(await lab.ask("POST /v1/servers/evil/approve", { digest: answer["digest"] })).toMatchObject({ status: 200 });
+      await failed(lab, "evil");
     }),
   120_000,
 );

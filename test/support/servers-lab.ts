@@ -8,6 +8,7 @@ import { createTokenStore } from "../../src/gateway/auth/token-store.ts";
 import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import type { Entries } from "../../src/mcp/proxy/sources/served-servers.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
 import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
@@ -35,6 +36,7 @@ export interface Answered {
 /** A server with the servers of its owners behind it, in real sandboxes. Disposing it ends them, and leaves nothing. */
 export interface ServersLab extends OpenedHub, AsyncDisposable {
   readonly home: string;
+  readonly sandboxes: LocalSandboxes;
   readonly problems: readonly string[];
   /** Resolves once something was told that fits, now or later. */
   told(pattern: RegExp): Promise<string>;
@@ -64,7 +66,8 @@ export async function openServersLab({ home: earlier, file, env = {}, sent = {} 
   const config = { ...loadConfig({ env: {}, flags: { home: path } }), secretsKey: "file" } as const;
   const owners = createOwnerGrants({ tokens });
   const started = { sandboxes, secrets: createSecretStore({ home: path }), templates: async () => ({ list: async () => [] }) };
-  const opened = await openHub({ file, config, ...started, owners, env, sent: async () => sent, report });
+  const shown = { workspace: undefined, owners: async () => [] };
+  const opened = await openHub({ file, config, ...started, shown, owners, env, sent: async () => sent, report });
   const { hub, servers } = opened;
   const defaultSandbox = () => ({ name: "default", options: {} });
   const tools = createCatalog({
@@ -94,6 +97,7 @@ export async function openServersLab({ home: earlier, file, env = {}, sent = {} 
   return {
     ...opened,
     home: path,
+    sandboxes,
     problems,
     told: (pattern) =>
       new Promise((resolve) => {

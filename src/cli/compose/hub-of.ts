@@ -12,7 +12,7 @@ import { textOption } from "../command.ts";
 import { printLine } from "../print.ts";
 import { openHomeSecretStore } from "./open-home-secret-store.ts";
 import type { OpenedHub } from "./open-hub.ts";
-import type { LocalStack } from "./open-stack.ts";
+import { type LocalStack, workspaceOption } from "./open-stack.ts";
 
 /** The file of an owner who has added servers. */
 const STORED = /\.[0-9]+\.json$/;
@@ -39,10 +39,13 @@ export function hubOf(
   const { config, sandboxes } = stack;
   const file = textOption(call, "mcp-config");
   const report = (problem: string): void => printLine(stderr, `belljar: ${printableText(problem)}`);
-  const owners = createOwnerGrants({ tokens: createTokenStore(config.home), ...(accessTokens && { accessTokens }) });
+  const tokens = createTokenStore(config.home);
+  const owners = createOwnerGrants({ tokens, ...(accessTokens && { accessTokens }) });
   const sent = (id: string): ReturnType<FacadeSettings["servers"]> => settings.servers({ id, name: id });
+  const ids = async (): Promise<readonly string[]> => [...new Set((await tokens.list()).map(({ name }) => `token:${name}`))];
   return openOnce(async () => {
+    const shown = { workspace: await workspaceOption(config), owners: ids };
     const started = { config, sandboxes, secrets: openHomeSecretStore(config), templates: () => stack.templates(), report };
-    return (await import("./open-hub.ts")).openHub({ ...started, file, owners, env, sent });
+    return (await import("./open-hub.ts")).openHub({ ...started, file, shown, owners, env, sent });
   });
 }

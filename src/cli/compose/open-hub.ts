@@ -14,20 +14,33 @@ import { ownerPrincipal } from "../../mcp/proxy/sources/owner-principal.ts";
 import { type Entries, ServedServers } from "../../mcp/proxy/sources/served-servers.ts";
 import { ServerStore } from "../../mcp/proxy/sources/server-store.ts";
 import { watchFile } from "../../mcp/proxy/sources/watched-file.ts";
+import type { Workspace } from "../../runtime/runtime.ts";
+import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import { createServersSeal } from "../../secrets/seal-servers.ts";
 import { homeWithKeyring } from "./home-with-keyring.ts";
 import { lookOnHost } from "./look-on-host.ts";
 import { serverParts, type ServerPartsOptions } from "./server-parts.ts";
+import { isShownToWrite } from "./shown-to-write.ts";
 
 export interface HubOptions extends ServerPartsOptions {
   readonly config: Pick<Config, "home" | "tools" | "secretsKey" | "mcp">;
   /** The file that the command line names. */
   readonly file: string | undefined;
+  readonly sandboxes: Pick<LocalSandboxes, "create" | "hiddenSnapshots" | "list">;
+  readonly shown: ShownParts;
   /** What the owners of servers may have now. */
   readonly owners: OwnerGrants;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What an owner sent to a Belljar that served none of it. */
   readonly sent: (owner: string) => Promise<Entries>;
+}
+
+/** By which a program in a sandbox could write the file. */
+export interface ShownParts {
+  /** Of the configuration. */
+  readonly workspace: Workspace | undefined;
+  /** Ids of the owners with tokens. */
+  readonly owners: () => Promise<readonly string[]>;
 }
 
 /** The servers behind this process, and their tools. */
@@ -40,8 +53,8 @@ export interface OpenedHub {
 const NONE: HubFile = { servers: [], unusable: [] };
 
 /** Begins to start the local user's servers. Rejects with `CONFIG_INVALID` for a file that cannot be read. */
-export async function openHub({ file, owners, env, sent, ...options }: HubOptions): Promise<OpenedHub> {
-  const { config, report } = options;
+export async function openHub({ file, shown, owners, env, sent, ...options }: HubOptions): Promise<OpenedHub> {
+  const { config, sandboxes, report } = options;
   const scope: HubScope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
   const load = async (): Promise<HubFile> => (file === undefined ? NONE : readHubFile(await loadConfigText(file), file, scope));
   const content = await load();
@@ -58,7 +71,13 @@ export async function openHub({ file, owners, env, sent, ...options }: HubOption
   const store = openServerStore(config);
   const named = file === undefined ? undefined : { name: file, content };
   const servers = await ServedServers.open({ hub, store, scope, file: named, sent, report });
-  if (file !== undefined) hub.own(await watchFile({ file, load, changed: (changed) => servers.setFile(changed), report }));
+  const changed = async (next: HubFile): Promise<void> => {
+    const { workspace } = shown;
+    const folders = [...hub.writtenFolders(), ...(workspace?.mode === "rw" ? [workspace.path] : [])];
+    const isWritable = await isShownToWrite(file ?? "", { folders, sandboxes, owners: await shown.owners() });
+    await servers.setFile(next, !isWritable);
+  };
+  if (file !== undefined) hub.own(await watchFile({ file, load, changed, report }));
   return { hub, servers };
 }
 

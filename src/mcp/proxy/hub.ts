@@ -62,6 +62,11 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
     servers.set(file);
   }
 
+  /** Folders of the host that servers of any owner may write. */
+  writtenFolders(): readonly string[] {
+    return [...this.#owners.values()].flatMap((servers) => servers.writtenFolders());
+  }
+
   /** Resolves once the owner's tools are there that are known from before this process. */
   async restored(owner: string): Promise<void> {
     await this.#owners.get(owner)?.restored();

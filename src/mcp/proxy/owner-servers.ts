@@ -26,6 +26,8 @@ export interface OwnerServersParts {
 interface Held {
   readonly server: HubServer;
   readonly digest: string;
+  /** What stands for it in names. */
+  readonly label: string;
   readonly upstream: Upstream;
   readonly pin: ServerPin;
 }
@@ -37,6 +39,7 @@ export class OwnerServers implements AsyncDisposable {
   readonly #parts: OwnerServersParts;
   readonly #told = new Set<string>();
   readonly #ending = new Set<Promise<void>>();
+  #digest = "";
   #held: ReadonlyMap<string, Held> = new Map();
   #waiting: ReadonlyMap<string, HubServer> = new Map();
   #unusable: readonly UnusableServer[] = [];
@@ -70,26 +73,27 @@ export class OwnerServers implements AsyncDisposable {
   }
 
   /** From now on these are the servers. One that is as before goes on; one that is another is started anew, alone. */
-  set({ servers, unusable, waiting = [] }: HubFile): void {
+  set(file: HubFile): void {
+    const { servers, unusable, waiting = [] } = file;
+    const digest = digestOf([servers, waiting, unusable.map(({ name, problem }) => [name, problem.message])]);
+    if (digest === this.#digest) return;
+    this.#digest = digest;
     const labels = serverLabels(servers.map(({ name }) => name));
     const before = this.#held;
-    const after = servers.map((server): readonly [string, Held] => {
-      const label = labels.get(server.name) ?? server.name;
-      const digest = digestOf(server);
-      const known = before.get(server.name);
-      if (known?.digest !== digest)
-        return [server.name, { server, digest, ...this.#parts.open(server, label, (list) => this.#changed(list)) }];
-      known.upstream.refresh(label).catch((cause: unknown) => this.#parts.report(String(cause)));
-      return [server.name, known];
-    });
-    this.#held = new Map(after);
+    this.#held = new Map(servers.map((server) => [server.name, this.#hold(server, labels.get(server.name) ?? server.name)]));
     this.#waiting = new Map(waiting.map((server) => [server.name, server]));
     this.#unusable = unusable;
-    for (const [name, held] of before) if (this.#held.get(name) !== held) this.#end(held);
+    for (const [name, held] of before) if (this.#held.get(name)?.upstream !== held.upstream) this.#end(held);
     for (const { problem } of unusable) this.#tellOnce(problem.message);
     for (const { name } of waiting) this.#tellOnce(`The MCP server "${name}" waits for an approval: \`belljar server approve ${name}\``);
     this.#collect();
     this.#parts.stateChanged();
+  }
+
+  /** Folders of the host that its servers may write. */
+  writtenFolders(): readonly string[] {
+    const mounts = [...this.#held.values()].map(({ server }) => server.settings.mount);
+    return mounts.flatMap((mount) => (mount?.mode === "rw" ? [mount.host] : []));
   }
 
   /** Resolves once the tools are there that are known from before this process. */
@@ -167,6 +171,14 @@ export class OwnerServers implements AsyncDisposable {
     const ended = await Promise.allSettled(this.#ending);
     const failed = ended.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
+  }
+
+  #hold(server: HubServer, label: string): Held {
+    const digest = digestOf(server);
+    const known = this.#held.get(server.name);
+    if (known?.digest !== digest) return { server, digest, label, ...this.#parts.open(server, label, (list) => this.#changed(list)) };
+    if (known.label !== label) known.upstream.refresh(label).catch((cause: unknown) => this.#parts.report(String(cause)));
+    return { ...known, label };
   }
 
   #end({ upstream }: Held): void {

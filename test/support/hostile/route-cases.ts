@@ -20,6 +20,16 @@ const WORKING_BODIES: Readonly<Record<string, object>> = {
   "POST /tools/call": { name: "describe_tool", arguments: { name: "edit_file" } },
   "POST /credential": { user_api_key: "a", session_id: "a" },
   "POST /tool-server-url": { tool_server_url: "http://127.0.0.1:1" },
+  "POST /v1/servers": {
+    name: "a",
+    command: "a",
+    args: ["a"],
+    env: { a: "a" },
+    network: { allow: ["a.test"] },
+    select: ["a"],
+    rename: { a: "a" },
+  },
+  "POST /v1/servers/:name/approve": { digest: "a" },
   "POST /custom-mcp": {
     mcpServers: { a: { command: "a", args: ["a"], env: { a: "a" } }, b: { url: "http://127.0.0.1:1", headers: { a: "a" } } },
   },

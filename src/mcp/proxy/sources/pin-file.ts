@@ -55,11 +55,15 @@ export function pinFile(place: PinPlace): NumberedFile<Pinned | undefined> {
 /** Approves what was listed last. Rejects with `MCP_SERVER_CHANGED` if that is not what `digest` stands for. */
 export async function approvePinned(place: PinPlace, digest?: string): Promise<Pinned | undefined> {
   const { value } = await pinFile(place).change(undefined, (before) => {
-    if (before && digest !== undefined && digestOfLast(before) !== digest)
-      throw new BelljarError("MCP_SERVER_CHANGED", `The MCP server "${place.name}" has changed since you looked: look at it again`);
+    if (before && digest !== undefined && digestOfLast(before) !== digest) throw changedSince(place.name);
     return before && { ...before, pinned: before.last };
   });
   return value;
+}
+
+/** For an approval of what is not there any more. */
+export function changedSince(server: string): BelljarError {
+  return new BelljarError("MCP_SERVER_CHANGED", `The MCP server "${server}" has changed since you looked: look at it again`);
 }
 
 /** Stands for what was listed last. */

@@ -7,6 +7,7 @@ import type { HubFile, HubServer, McpServerDetails, McpServerInfo, UnusableServe
 import { type Hub, unknownServer } from "../hub.ts";
 import type { UpdatedProgram } from "../prepare/package-programs.ts";
 import { digestOf } from "./canonical.ts";
+import { changedSince } from "./pin-file.ts";
 import {
   isApproved,
   SERVERS_MAX,
@@ -50,6 +51,8 @@ export class ServedServers implements AsyncDisposable {
   /** Owners that were looked up, by their key in the store. */
   readonly #owners = new Map<string, string>();
   #file: HubFile | undefined;
+  /** Digests of servers that the file named later, and somebody has approved. */
+  readonly #approvedOfFile = new Set<string>();
   #watch: { close(): void } | undefined;
 
   private constructor(options: ServedServersOptions) {
@@ -87,9 +90,15 @@ export class ServedServers implements AsyncDisposable {
     await this.#options.hub.restored(id);
   }
 
-  /** The file that the command line names has changed. */
-  async setFile(content: HubFile): Promise<void> {
-    this.#file = content;
+  /**
+   * The file that the command line names has changed. `isTrusted`: no program in a sandbox may have written it. Else each server of it that is another
+   * one than before waits for an approval.
+   */
+  async setFile(content: HubFile, isTrusted: boolean): Promise<void> {
+    const known = new Set([...this.#approvedOfFile, ...(this.#file?.servers ?? []).map(digestOf)]);
+    const isKnown = (server: HubServer): boolean => isTrusted || known.has(digestOf(server));
+    const waiting = content.servers.filter((server) => !isKnown(server));
+    this.#file = { ...content, servers: content.servers.filter(isKnown), waiting };
     await this.#reload(LOCAL.id);
   }
 
@@ -101,6 +110,8 @@ export class ServedServers implements AsyncDisposable {
   async details(principal: Principal, name: string): Promise<McpServerDetails> {
     const details = this.#options.hub.details(principal, name);
     if (details.state !== "needs_approval") return details;
+    const ofFile = this.#waitingOfFile(principal, name);
+    if (ofFile) return { ...details, digest: digestOf(ofFile) };
     const entry = (await this.#options.store.read(principal.id))?.get(name)?.entry;
     return entry ? { ...details, digest: digestOf(entry) } : details;
   }
@@ -175,6 +186,8 @@ export class ServedServers implements AsyncDisposable {
     const { store, hub } = this.#options;
     const { state } = hub.details(principal, name);
     if (state !== "needs_approval") return hub.approve(principal.id, name, digest);
+    const ofFile = this.#waitingOfFile(principal, name);
+    if (ofFile) return this.#approveOfFile(ofFile, digest);
     await store.change(principal.id, (servers) => withApproval(servers, name, digest));
     await this.#reload(principal.id);
   }
@@ -185,6 +198,18 @@ export class ServedServers implements AsyncDisposable {
     await this.#turns.idle();
   }
 
+  #waitingOfFile({ id }: Principal, name: string): HubServer | undefined {
+    return id === LOCAL.id ? this.#file?.waiting?.find((one) => one.name === name) : undefined;
+  }
+
+  /** For as long as this process lives. */
+  async #approveOfFile(server: HubServer, digest: string | undefined): Promise<void> {
+    const found = digestOf(server);
+    if (digest !== undefined && digest !== found) throw changedSince(server.name);
+    this.#approvedOfFile.add(found);
+    if (this.#file) await this.setFile({ ...this.#file, servers: [...this.#file.servers, ...(this.#file.waiting ?? [])] }, false);
+  }
+
   /** Throws `MCP_SERVER_NAME_TAKEN` for a server of the named file, which only that file changes. */
   #assertFree({ id }: Principal, name: string): void {
     if (id !== LOCAL.id || !this.#namesOfFile().has(name)) return;
@@ -193,8 +218,8 @@ export class ServedServers implements AsyncDisposable {
   }
 
   #namesOfFile(): ReadonlySet<string> {
-    const { servers = [], unusable = [] } = this.#file ?? {};
-    return new Set([...servers, ...unusable].map(({ name }) => name));
+    const { servers = [], unusable = [], waiting = [] } = this.#file ?? {};
+    return new Set([...servers, ...unusable, ...waiting].map(({ name }) => name));
   }
 
   /** Never rejects: an owner's file that cannot be read is told, and what was known of it holds on. */
@@ -215,7 +240,7 @@ export class ServedServers implements AsyncDisposable {
     return {
       servers: [...(file?.servers ?? []), ...own.flatMap(({ server }) => server ?? [])],
       unusable: [...(file?.unusable ?? []), ...own.flatMap(({ unusable }) => unusable ?? [])],
-      waiting: own.flatMap(({ waiting }) => waiting ?? []),
+      waiting: [...(file?.waiting ?? []), ...own.flatMap(({ waiting }) => waiting ?? [])],
     };
   }
 

@@ -5,6 +5,7 @@ import { ensurePrivateFolder } from "../../../files/private-files.ts";
 import { NumberedFile, watchNumberedFiles } from "../../../files/numbered-file.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import { digestOf } from "./canonical.ts";
+import { changedSince } from "./pin-file.ts";
 
 /** How many servers one owner may have added. */
 export const SERVERS_MAX = 50;
@@ -125,8 +126,7 @@ export function withApproval(servers: StoredServers, name: string, digest?: stri
   const found = servers.get(name);
   if (!found) return servers;
   const approved = digestOf(found.entry);
-  if (digest !== undefined && digest !== approved)
-    throw new BelljarError("MCP_SERVER_CHANGED", `The MCP server "${name}" is another one since you looked: look at it again`);
+  if (digest !== undefined && digest !== approved) throw changedSince(name);
   return found.approved === approved ? servers : new Map([...servers, [name, { ...found, approved }]]);
 }
 

@@ -40,6 +40,8 @@ export async function watchFile<Content>(options: WatchedFileOptions<Content>): 
   };
   const failed = (cause: unknown): void => report(`Changes of ${file} are not noticed: ${String(cause)}`);
   const watchers = await watchPlaces(file, noticed, failed);
+  // It may have changed since whoever watches it has read it.
+  noticed();
   return {
     async [Symbol.asyncDispose]() {
       for (const watcher of watchers) watcher.close();
