@@ -3,6 +3,7 @@ import type { FuzzTarget } from "./fuzz-target.ts";
 /** Everything that reads what strangers wrote and can be driven by bytes. Loaded one at a time: counting costs by the size of what is loaded. */
 export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   "audit-line": async () => (await import("./targets/audit-line.ts")).auditLine,
+  challenges: async () => (await import("./targets/logins.ts")).challenges,
   "client-hello": async () => (await import("./targets/client-hello.ts")).clientHello,
   dockerfile: async () => (await import("./targets/dockerfiles.ts")).dockerfile,
   dockerignore: async () => (await import("./targets/dockerfiles.ts")).dockerignore,
@@ -18,11 +19,13 @@ export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   "image-files": async () => (await import("./targets/images.ts")).imageFiles,
   "image-zstd": async () => (await import("./targets/images.ts")).imageZstd,
   "json-schemas": async () => (await import("./targets/json-schemas.ts")).jsonSchemas,
+  "login-records": async () => (await import("./targets/logins.ts")).loginRecords,
   "mcp-config": async () => (await import("./targets/mcp-configs.ts")).mcpConfig,
   "mcp-config-toml": async () => (await import("./targets/mcp-configs.ts")).mcpConfigToml,
   "npm-requirements": async () => (await import("./targets/user-tools.ts")).npmRequirements,
   paths: async () => (await import("./targets/names.ts")).paths,
   "port-target": async () => (await import("./targets/port-target.ts")).portTarget,
+  reaches: async () => (await import("./targets/logins.ts")).reaches,
   recordings: async () => (await import("./targets/mcp-configs.ts")).recordings,
   "server-contents": async () => (await import("./targets/mcp-configs.ts")).serverContents,
   "shell-tools": async () => (await import("./targets/user-tools.ts")).shellTools,

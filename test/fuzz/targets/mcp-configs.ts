@@ -17,7 +17,11 @@ const SCOPE = { env: { KEY: SECRET, PATH: "/bin" }, workspaceFolder: "/w", userH
 const PLACES = { home: "/h", config: "/h/.config", applications: "/h/.config", codex: "/h/.codex", project: "/p" };
 const STDIO = '{"mcpServers":{"a":{"command":"x","args":["${KEY}"],"env":{"A":"${env:KEY}"},"envFile":"${workspaceFolder}/e","cwd":"."}}}';
 const HTTP = '{"servers":{"b":{"type":"sse","url":"https://h/${KEY:-d}","headers":{"A":"Bearer ${input:id}"}}},"inputs":[{"id":"id"}]}';
+const AUTH =
+  '{"mcpServers":{"c":{"url":"https://h","auth":{"type":"oauth","clientId":"${KEY}","scope":["a"]}},"d":{"url":"https://h","auth":{"type":"bearer","token":"${KEY}"}},"e":{"url":"https://h","oauth":{"clientId":"x","scopes":["b"],"callbackPort":1}}}}';
 const WORDS = [
+  '"auth":{"type":',
+  '"oauth":{',
   '"mcpServers":{',
   "${KEY}",
   "${input:id}",
@@ -58,7 +62,7 @@ function resolve({ config, problem }: ConfiguredServer, file: string): void {
 }
 
 export const mcpConfig = pureTarget({
-  seeds: [STDIO, HTTP, '{/* c */"mcpServers":{"a":{"command":["x","y"],"disabled":true,},},}'],
+  seeds: [STDIO, HTTP, AUTH, '{/* c */"mcpServers":{"a":{"command":["x","y"],"disabled":true,},},}'],
   words: WORDS,
   run: (input) => check(input.toString(), "mcp.json"),
 });
