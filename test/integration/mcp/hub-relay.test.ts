@@ -147,9 +147,8 @@ describe.each(ERAS)("a client of the era %s", (downstream) => {
       expect(meta["example.test/trace"]).toBe("1");
       const { "io.modelcontextprotocol/clientInfo": named, "io.modelcontextprotocol/clientCapabilities": able } = meta;
       // Who asks a server is the hub. What can be asked is what its client answers.
-      expect([named, able]).toEqual(
-        upstream === "modern" ? [expect.objectContaining({ name: "belljar" }), ABILITIES] : [undefined, undefined],
-      );
+      const { name } = (named ?? {}) as { name?: string };
+      expect([name, able]).toEqual(upstream === "modern" ? ["belljar", ABILITIES] : [undefined, undefined]);
     });
 
     it("reads its resources, templates and prompts, and completes them", async () => {
