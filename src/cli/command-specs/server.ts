@@ -9,7 +9,7 @@ const ADDING = `Without BELLJAR_URL the server is written to this home, and a ru
 may it see folders (--mount), run on this machine (--isolation none) or name variables as \${X}. Whoever adds it there
 approves it. With BELLJAR_URL it goes to that Belljar, which refuses these.
 --from FILE takes servers from a file of any MCP host: that of this NAME, or all.
-  belljar server add memory --network npm -- npx -y @modelcontextprotocol/server-memory
+  belljar server add memory -- npx -y @modelcontextprotocol/server-memory
   belljar server add far --url https://mcp.example.com/mcp --header Authorization="Bearer \${TOKEN}"`;
 
 /** `belljar server ...`: the MCP servers behind Belljar. */
