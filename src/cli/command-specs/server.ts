@@ -1,5 +1,5 @@
 import type { CommandSpec, OptionSpec } from "../command.ts";
-import { ENV, JSON_OPTION, NETWORK, NONE, ONE } from "./shared-options.ts";
+import { ENV, JSON_OPTION, NETWORK, NONE, ONE, SECRET_USE } from "./shared-options.ts";
 
 const WHERE = `The servers are those of the Belljar that BELLJAR_URL names; without it those that were added to this home,
 which every \`belljar serve\` of it runs.`;
@@ -26,6 +26,7 @@ export const SERVER: readonly CommandSpec[] = [
       env: ENV,
       header: { type: "string", multiple: true, value: "NAME=VALUE", description: "Header for its address; may be repeated" },
       network: NETWORK,
+      secret: SECRET_USE,
       mount: {
         type: "string",
         value: "DIR[:ro|:rw|:copy]",
