@@ -42,11 +42,23 @@ it("says what is wrong with a server, and adds none", async () => {
     [["a", "--mount", "notes", "--", "sh"], 1, "must be an absolute path"],
     [["a", "--", "node", cli.folder], 1, `"mounts": [{"host":"${cli.folder}"`],
     [["a/b", "--", "sh"], 1, "name is 1 to 64 letters"],
+    [["a", "--secret", "KEY=held", "--", "sh"], 2, "VARIABLE=NAME@HOST"],
+    [["a", "--secret", "A=held@x.test", "--secret", "B=held@x.test", "--", "sh"], 2, "for several variables"],
     [["a", "--header", "A=b", "--", "sh"], 2, "--header is for a server with --url"],
   ];
   for (const [argv, code, problem] of cases)
     expect(await cli.run(["server", "add", ...argv]), argv.join(" ")).toMatchObject({ code, stderr: expect.stringContaining(problem) });
   expect((await cli.run(["server", "list"])).stdout).toBe("");
+}, 60_000);
+
+it("gives a server a secret by reference, and says how to store one that is missing", async () => {
+  await using home = await openTestHome();
+  await using server = await openTestServer(home);
+  await using cli = await openCliHome();
+  const ask = (...argv: string[]) => cli.run(["server", ...argv], { env: { BELLJAR_URL: server.url } });
+  const network = ["--network", "https://api.example.com"];
+  await ask("add", "memo", ...network, "--secret", "KEY=held@api.example.com", "--", ...NODE);
+  expect(await ask("restart", "memo")).toMatchObject({ code: 1, stdout: expect.stringContaining("belljar secret set held") });
 }, 60_000);
 
 it("takes the servers of a host's file, with its comments, and leaves out those that cannot be used", async () => {

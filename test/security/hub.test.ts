@@ -160,7 +160,7 @@ verifies(
       },
       { on, env },
     );
-    await lab.until(() => ["bare", "one", "other"].every((server) => lab.names().some((name) => name.startsWith(`mcp_${server}`))));
+    await lab.until(() => ["bare", "one", "other"].every((server) => lab.states()[server] === "ready"));
     const sees = async (server: string): Promise<string> => textOf(await lab.call(`mcp_${server}_where`, { path: "/" }));
     expect(await sees("bare"), "a server on the host sees it").toContain(value);
     expect(await sees("one")).not.toContain(value);

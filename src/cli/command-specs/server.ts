@@ -1,5 +1,5 @@
 import type { CommandSpec, OptionSpec } from "../command.ts";
-import { ENV, JSON_OPTION, NETWORK, NONE, ONE } from "./shared-options.ts";
+import { ENV, JSON_OPTION, NETWORK, NONE, ONE, SECRET_USE } from "./shared-options.ts";
 
 const WHERE = `The servers are those of the Belljar that BELLJAR_URL names; without it those that were added to this home,
 which every \`belljar serve\` of it runs.`;
@@ -9,7 +9,7 @@ const ADDING = `Without BELLJAR_URL the server is written to this home, and a ru
 may it see folders (--mount), run on this machine (--isolation none) or name variables as \${X}. Whoever adds it there
 approves it. With BELLJAR_URL it goes to that Belljar, which refuses these.
 --from FILE takes servers from a file of any MCP host: that of this NAME, or all.
-  belljar server add memory --network npm -- npx -y @modelcontextprotocol/server-memory
+  belljar server add memory -- npx -y @modelcontextprotocol/server-memory
   belljar server add far --url https://mcp.example.com/mcp --header Authorization="Bearer \${TOKEN}"`;
 
 /** `belljar server ...`: the MCP servers behind Belljar. */
@@ -26,6 +26,7 @@ export const SERVER: readonly CommandSpec[] = [
       env: ENV,
       header: { type: "string", multiple: true, value: "NAME=VALUE", description: "Header for its address; may be repeated" },
       network: NETWORK,
+      secret: SECRET_USE,
       mount: {
         type: "string",
         value: "DIR[:ro|:rw|:copy]",

@@ -7,10 +7,10 @@ import { isSet, textOption, textOptions } from "../command.ts";
 import { openMcpServers } from "../compose/open-mcp-servers.ts";
 import { printJson, printLine } from "../print.ts";
 import { usage } from "../usage.ts";
-import { parsePairs } from "../values.ts";
+import { parsePairs, parseSecretOptions } from "../values.ts";
 
 const HELP = "belljar server add --help";
-const FIELDS = ["url", "header", "env", "network", "mount", "template", "isolation", "pin"];
+const FIELDS = ["url", "header", "env", "network", "secret", "mount", "template", "isolation", "pin"];
 const MOUNT = /^(.+?)(?::(copy|ro|rw))?$/s;
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -82,11 +82,21 @@ function fieldsOf(call: CommandCall): Entry {
   });
   const network = textOption(call, "network");
   const mount = textOption(call, "mount");
+  const secrets = secretsOf(call);
   return {
     ...Object.fromEntries(named),
     ...(network !== undefined && { network: parseNetworkPolicy(network) }),
+    ...(Object.keys(secrets).length > 0 && { secrets }),
     ...(mount !== undefined && { mounts: [parseMount(mount)] }),
   };
+}
+
+/** By the name of the secret, as an entry has them. */
+function secretsOf(call: CommandCall): Entry {
+  const uses = Object.entries(parseSecretOptions(textOptions(call, "secret"), HELP));
+  const named = new Map(uses.map(([env, { secret, hosts }]) => [secret, { env, hosts }]));
+  if (named.size < uses.length) throw usage("--secret names a secret for several variables: a server has it in one", HELP);
+  return Object.fromEntries(named);
 }
 
 function parseMount(text: string): Entry {
