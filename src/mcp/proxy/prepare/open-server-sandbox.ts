@@ -11,6 +11,9 @@ import { type ServerCommand, startCommand } from "./start-command.ts";
 /** It ends with this process, or when nobody uses it. */
 const LIFETIME_MS = 24 * 3_600_000;
 
+/** Node reads certificates for 30 ms at its start, which a server that reaches nothing never needs. */
+const NO_CERTIFICATES = { NODE_EXTRA_CA_CERTS: "" };
+
 /** Whose it is, and how long somebody waits. */
 interface Who {
   readonly principal: Principal;
@@ -49,7 +52,8 @@ export async function openServerSandbox(
   const { argv = [target.command, ...target.args], installed } = begin;
   const plain = { argv, env: target.ownEnv };
   const command = launch && installed ? await startCommand(sandbox, installed, launch, target.ownEnv) : plain;
-  return { sandbox, command: { ...command, cwd: target.cwd } };
+  const env = settings.network === "none" ? { ...NO_CERTIFICATES, ...command.env } : command.env;
+  return { sandbox, command: { ...command, env, cwd: target.cwd } };
 }
 
 interface Begin {
