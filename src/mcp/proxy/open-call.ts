@@ -14,9 +14,9 @@ const LEVELS = new Set<unknown>(["debug", "info", "notice", "warning", "error", 
 /** A call that a server answers. Its time stands still while the client is asked for it, and while the server starts. */
 export class OpenCall implements Disposable {
   readonly #context: RelayContext;
-  readonly #late = new AbortController();
-  /** Aborts when the caller gives up, and when the time is up. */
-  readonly signal: AbortSignal;
+  readonly #end = new AbortController();
+  readonly #giveUp = (): void => this.#end.abort(this.#context.signal.reason);
+  #isLate = false;
   #leftMs: number;
   #startedAt = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -26,12 +26,19 @@ export class OpenCall implements Disposable {
   constructor(context: RelayContext, timeoutMs: number) {
     this.#context = context;
     this.#leftMs = timeoutMs;
-    this.signal = AbortSignal.any([context.signal, this.#late.signal]);
+    if (context.signal.aborted) this.#giveUp();
+    // Every call comes here, and `AbortSignal.any` costs several times as much.
+    else context.signal.addEventListener("abort", this.#giveUp, { once: true });
     this.resume();
   }
 
+  /** Aborts when the caller gives up, and when the time is up. */
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
   get isLate(): boolean {
-    return this.#late.signal.aborted;
+    return this.#isLate;
   }
 
   /**
@@ -75,12 +82,18 @@ export class OpenCall implements Disposable {
   resume(): void {
     if (this.#leftMs === Infinity || this.#timer !== undefined) return;
     this.#startedAt = performance.now();
-    this.#timer = setTimeout(() => this.#late.abort(), this.#leftMs).unref();
+    this.#timer = setTimeout(() => this.#expire(), this.#leftMs).unref();
+  }
+
+  #expire(): void {
+    this.#isLate = true;
+    this.#end.abort();
   }
 
   [Symbol.dispose](): void {
     this.#leftMs = Infinity;
     clearTimeout(this.#timer);
+    this.#context.signal.removeEventListener("abort", this.#giveUp);
   }
 }
 

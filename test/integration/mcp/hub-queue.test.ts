@@ -5,7 +5,7 @@ import { textOf } from "../../support/tools-lab.ts";
 let lab: HubLab;
 beforeAll(async () => {
   lab = await openHubLab({ slow: hubServer(), other: hubServer(), short: hubServer({ timeout: 3_000 }) }, { concurrency: 1, queue: 1 });
-  await lab.until(() => ["slow", "other", "short"].every((name) => lab.names().some((tool) => tool.startsWith(`mcp_${name}_`))));
+  await lab.until(() => Object.values(lab.states()).every((state) => state === "ready"));
 }, 60_000);
 afterAll(() => lab?.[Symbol.asyncDispose](), 60_000);
 
