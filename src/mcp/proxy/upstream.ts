@@ -1,18 +1,13 @@
-import { createHash } from "node:crypto";
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { Listing } from "../../catalog/unlisted.ts";
-import { BelljarError } from "../../errors.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
-import { isRecord } from "../client/config/is-record.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";
 import { LastLines } from "../client/transport/last-lines.ts";
 import { shapeOf } from "./describe-server.ts";
-import { hubNames } from "./hub-names.ts";
 import type { HubServer, McpServerInfo } from "./hub-server.ts";
 import { Instances } from "./instances.ts";
-import { besideOf, type Definition, definitionSchema, proxiedTool, type ProxiedToolOptions } from "./proxied-tool.ts";
 import { updateServer } from "./prepare/open-server-sandbox.ts";
 import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
@@ -20,16 +15,15 @@ import { keyOf, type RelayContext } from "./relay/relay-context.ts";
 import { ServerCalls } from "./relay/server-calls.ts";
 import { ServerFollows } from "./relay/server-follows.ts";
 import { type Listed, ServerLists } from "./relay/server-lists.ts";
+import { digestsOf, linksOf, listedOf, NOTHING } from "./relay/listed.ts";
+import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
-import type { Lists, ShownLists } from "./sources/pinned-lists.ts";
+import type { ShownLists } from "./sources/pinned-lists.ts";
 import { blockedItem, type ServerPin } from "./sources/server-pin.ts";
 
 const INSTANCES_MAX = 32;
-/** So many problems of its tools are told of one by one. */
-const TOLD_MAX = 10;
 /** What is kept of what a server writes to stderr. */
 const LOG = { bytes: 64 * 1_024, lines: 1_000 };
-const NOTHING: Listed = { capabilities: {}, tools: [], resources: [], templates: [], prompts: [] };
 const MISSED_MAX = 20;
 /** Whose definition each request uses, and by which parameter. */
 const USES = {
@@ -61,12 +55,6 @@ export interface UpstreamParts extends InstanceParts {
   readonly pin: ServerPin;
 }
 
-/** A prompt of a server, under the name that callers see. */
-export interface NamedPrompt {
-  readonly name: string;
-  readonly definition: JsonObject;
-}
-
 /**
  * One server of the hub. It has what it listed last; nobody waits for it to list that. It has an instance for each caller and client, which
  * starts with the first call and ends when it is idle. Disposing it ends them.
@@ -81,14 +69,14 @@ export class Upstream implements AsyncDisposable {
   readonly #calls: ServerCalls;
   readonly #follows: ServerFollows;
   readonly #said = new LastLines(LOG);
-  /** Problems of its tools that were told. */
-  readonly #told = new Set<string>();
+  readonly #definitions: ServerDefinitions;
   /** Rules that would have allowed what its network refused. */
   readonly #missed = new Set<string>();
   #tools: readonly Tool[] = [];
   #prompts: readonly NamedPrompt[] = [];
   #listed = NOTHING;
-  #digests: Readonly<Record<string, string>>;
+  /** Of what is shown; without any as long as nothing is. */
+  #digests: Readonly<Record<string, string>> = {};
   #links: LinkOwner;
   /** As it said last; undefined as long as it has said nothing to this process. */
   #capabilities: JsonObject | undefined;
@@ -99,12 +87,13 @@ export class Upstream implements AsyncDisposable {
     this.#server = server;
     this.#label = label;
     this.#parts = parts;
-    this.#digests = digestsOf(NOTHING, label);
     this.#links = linksOf(label, server.name, NOTHING);
     const open = (signal: AbortSignal) => this.#open(signal);
     const { idleMs, stateChanged, report } = parts;
     this.#instances = new Instances({ open, idleMs, most: INSTANCES_MAX, changed: stateChanged });
     this.#follows = new ServerFollows(this.#instances);
+    const call = (...asked: Parameters<typeof this.request>): Promise<JsonObject> => this.request(...asked);
+    this.#definitions = new ServerDefinitions({ ...parts, server, call });
     this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances });
     this.restored = this.refresh().catch((cause: unknown) => report(String(cause)));
     const take = (listed: Listed): Promise<void> => this.#take(listed);
@@ -190,7 +179,7 @@ export class Upstream implements AsyncDisposable {
   /** Ends its instances, and lists what it has anew. Resolves once that has succeeded or failed. */
   async restart(): Promise<void> {
     await this.#instances.endAll();
-    this.#told.clear();
+    this.#definitions.tellAgain();
     await this.#lists.restart();
   }
 
@@ -233,10 +222,10 @@ export class Upstream implements AsyncDisposable {
     this.#shown = this.#parts.pin.shown() ?? this.#shown;
     if (!this.#shown) return;
     const listed = listedOf(this.#shown.lists, this.#capabilities);
-    const [before, now] = [this.#digests, digestsOf(listed, this.#label)];
+    const [before, now] = [this.#digests, await digestsOf(listed, this.#label)];
     const isOther = (...lists: readonly (keyof Listed | "label")[]): boolean => lists.some((list) => now[list] !== before[list]);
-    if (isOther("tools", "label")) this.#tools = await this.#toTools(listed.tools);
-    this.#prompts = this.#toPrompts(listed.prompts);
+    if (isOther("tools", "label")) this.#tools = await this.#definitions.tools(listed.tools, this.#label);
+    this.#prompts = this.#definitions.prompts(listed.prompts, this.#label);
     this.#links = linksOf(this.#label, this.name, listed);
     this.#listed = listed;
     this.#digests = now;
@@ -246,96 +235,4 @@ export class Upstream implements AsyncDisposable {
     // Tools name resources, which now may be those of several servers.
     if (isOther("tools", "resources", "label")) changed("tools");
   }
-
-  async #toTools(items: readonly JsonObject[]): Promise<readonly Tool[]> {
-    const { select, rename } = this.#server.settings;
-    const listed = items.flatMap((item) => this.#define(item));
-    const known = new Set(listed.map(({ name }) => name));
-    const absent = [...(select ?? []), ...Object.keys(rename)].filter((name) => !known.has(name));
-    for (const name of absent) this.#tell(name, `has no tool ${JSON.stringify(name)}, which its entry names`);
-    const found = select ? listed.filter(({ name }) => select.has(name)) : listed;
-    const shown = found.map(({ name }) => (Object.hasOwn(rename, name) ? (rename[name] ?? name) : name));
-    const names = hubNames(this.#parts.prefix, this.label, shown);
-    const schemas = await this.#parts.schemas();
-    return found.flatMap((definition, index) => {
-      try {
-        return [this.#toTool(definition, { name: names[index] ?? definition.name, shown: shown[index] ?? definition.name }, schemas)];
-      } catch (cause) {
-        if (!(cause instanceof BelljarError)) throw cause;
-        this.#leaveOut(definition.name, cause.message);
-        return [];
-      }
-    });
-  }
-
-  /** Tasks are not relayed: a tool that cannot be called without one is left out. */
-  #define(item: JsonObject): readonly (Definition & { readonly beside: JsonObject | undefined })[] {
-    const { data } = definitionSchema.safeParse(item);
-    if (!data) return [];
-    const { execution } = item;
-    const needsTask = isRecord(execution) && execution["taskSupport"] === "required";
-    if (needsTask) this.#leaveOut(data.name, "it can be called as a task alone, which the hub does not relay");
-    return needsTask ? [] : [{ ...data, beside: besideOf(item) }];
-  }
-
-  #toTool(
-    { beside, ...definition }: Definition & { readonly beside: JsonObject | undefined },
-    as: Pick<ProxiedToolOptions, "name" | "shown">,
-    schemas: JsonSchemas,
-  ): Tool {
-    const { name: tool } = definition;
-    return proxiedTool({
-      ...as,
-      server: this.name,
-      approve: this.#server.settings.approve,
-      definition,
-      beside,
-      schemas,
-      relink:
-        ({ principal } = { principal: { id: this.#parts.owner, name: this.#parts.owner } }) =>
-        (uri) =>
-          this.#parts.links.out(principal, this.label, uri),
-      call: (context, args) => this.request(context, "tools/call", { name: tool, arguments: args }),
-    });
-  }
-
-  #toPrompts(listed: readonly JsonObject[]): readonly NamedPrompt[] {
-    const names = hubNames(
-      this.#parts.prefix,
-      this.label,
-      listed.map(({ name }) => String(name)),
-    );
-    return listed.map((definition, index) => ({ name: names[index] ?? String(definition["name"]), definition }));
-  }
-
-  #leaveOut(tool: string, why: string): void {
-    this.#tell(tool, `has a tool ${JSON.stringify(tool.slice(0, 100))} that is left out: ${why}`);
-  }
-
-  /** Once for each tool, and of the first ones alone: a server may have any number, and list them again and again. */
-  #tell(tool: string, problem: string): void {
-    if (this.#told.has(tool) || this.#told.size > TOLD_MAX) return;
-    this.#told.add(tool);
-    this.#parts.report(`The server "${this.name}" ${this.#told.size > TOLD_MAX ? "has more such tools" : problem}`);
-  }
 }
-
-function linksOf(label: string, name: string, { resources, templates }: Listed): LinkOwner {
-  const uris = new Set(resources.map(({ uri }) => String(uri)));
-  return { label, name, uris, templates: new Set(templates.map(({ uriTemplate }) => String(uriTemplate))) };
-}
-
-function digestsOf(listed: Listed, label: string): Readonly<Record<string, string>> {
-  const digest = (list: unknown): string => createHash("sha256").update(JSON.stringify(list)).digest("base64");
-  return Object.fromEntries(Object.entries({ ...listed, label }).map(([name, list]) => [name, digest(list)]));
-}
-
-/** A server that has said nothing yet to this process can do what it listed before. */
-function listedOf(lists: Lists, said: JsonObject | undefined): Listed {
-  const of = (list: string): readonly JsonObject[] => (Array.isArray(lists[list]) ? lists[list].filter(isRecord) : []);
-  const [tools, resources, templates, prompts] = ["tools", "resources", "templates", "prompts"].map(of) as [Items, Items, Items, Items];
-  const known = { ...(resources.length + templates.length > 0 && { resources: {} }), ...(prompts.length > 0 && { prompts: {} }) };
-  return { capabilities: said ?? known, tools, resources, templates, prompts };
-}
-
-type Items = readonly JsonObject[];

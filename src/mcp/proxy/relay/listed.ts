@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { Slices } from "../../../async/slices.ts";
+import { isRecord } from "../../client/config/is-record.ts";
+import type { JsonObject } from "../../client/json-object.ts";
+import type { Lists } from "../sources/pinned-lists.ts";
+import type { LinkOwner } from "./hub-links.ts";
+import type { Listed } from "./server-lists.ts";
+
+export const NOTHING: Listed = { capabilities: {}, tools: [], resources: [], templates: [], prompts: [] };
+
+/** A server that has said nothing yet to this process can do what it listed before. */
+export function listedOf(lists: Lists, said: JsonObject | undefined): Listed {
+  const of = (list: string): readonly JsonObject[] => (Array.isArray(lists[list]) ? lists[list].filter(isRecord) : []);
+  const found = { tools: of("tools"), resources: of("resources"), templates: of("templates"), prompts: of("prompts") };
+  const hasResources = found.resources.length + found.templates.length > 0;
+  return { capabilities: said ?? { ...(hasResources && { resources: {} }), ...(found.prompts.length > 0 && { prompts: {} }) }, ...found };
+}
+
+export function linksOf(label: string, name: string, { resources, templates }: Listed): LinkOwner {
+  const uris = new Set(resources.map(({ uri }) => String(uri)));
+  return { label, name, uris, templates: new Set(templates.map(({ uriTemplate }) => String(uriTemplate))) };
+}
+
+/** By the names of the lists, with `label`. In slices: a server may list very much. */
+export async function digestsOf(listed: Listed, label: string): Promise<Readonly<Record<string, string>>> {
+  const slices = new Slices();
+  const digests: [string, string][] = [];
+  for (const [list, value] of Object.entries({ ...listed, label: [label] })) {
+    const hash = createHash("sha256");
+    for (const item of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {
+      hash.update(`${JSON.stringify(item)}\n`);
+      await slices.next();
+    }
+    digests.push([list, hash.digest("base64")]);
+  }
+  return Object.fromEntries(digests);
+}
