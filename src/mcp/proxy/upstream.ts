@@ -15,7 +15,7 @@ import { keyOf, type RelayContext } from "./relay/relay-context.ts";
 import { ServerCalls } from "./relay/server-calls.ts";
 import { ServerFollows } from "./relay/server-follows.ts";
 import { type Listed, ServerLists } from "./relay/server-lists.ts";
-import { digestsOf, linksOf, listedOf, NOTHING } from "./relay/listed.ts";
+import { definitionOf, digestsOf, linksOf, listedOf, NOTHING, type UsedDefinition } from "./relay/listed.ts";
 import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
 import type { ShownLists } from "./sources/pinned-lists.ts";
@@ -25,13 +25,6 @@ const INSTANCES_MAX = 32;
 /** What is kept of what a server writes to stderr. */
 const LOG = { bytes: 64 * 1_024, lines: 1_000 };
 const MISSED_MAX = 20;
-/** Whose definition each request uses, and by which parameter. */
-const USES = {
-  "tools/call": ["tools", "name"],
-  "prompts/get": ["prompts", "name"],
-  "resources/read": ["resources", "uri"],
-} as const satisfies Readonly<Record<string, readonly [keyof Listed, string]>>;
-
 export interface UpstreamParts extends InstanceParts {
   readonly schemas: () => Promise<JsonSchemas>;
   readonly idleMs: number;
@@ -163,17 +156,20 @@ export class Upstream implements AsyncDisposable {
    * approved, with `FORBIDDEN`, and as a session does.
    */
   async request(context: RelayContext, method: string, params: JsonObject): Promise<JsonObject> {
-    const [list, key] = Object.hasOwn(USES, method) ? USES[method as keyof typeof USES] : [];
-    const used = key && String(params[key]);
-    if (list && used !== undefined && this.#shown?.blocked.has(`${list}/${used}`)) throw blockedItem(this.name, list, used);
+    this.#assertApproved(definitionOf(method, params));
     await this.#parts.authorise(context.principal);
     return this.#calls.request(context, method, params);
   }
 
   /** Calls `updated` after a resource has changed, as the caller's instance sees it, until what it gives is disposed. Rejects as `request`. */
   async follow(context: RelayContext, uri: string, updated: () => void): Promise<Disposable> {
+    this.#assertApproved({ list: "resources", name: uri });
     await this.#parts.authorise(context.principal);
     return this.#follows.follow({ key: keyOf(context), uri, updated }, context.signal);
+  }
+
+  #assertApproved(used: UsedDefinition | undefined): void {
+    if (used && this.#shown?.blocked.has(`${used.list}/${used.name}`)) throw blockedItem(this.name, used.list, used.name);
   }
 
   /** Ends its instances, and lists what it has anew. Resolves once that has succeeded or failed. */

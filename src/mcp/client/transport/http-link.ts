@@ -27,7 +27,12 @@ export function createHttpLink(kind: "http" | "sse", { name, url, headers }: Htt
     void transport.close();
   };
   const bounded = boundedFetch(name, fail);
-  const options = { requestInit: { headers: { ...headers } }, fetch: login ? withLogin(bounded, login) : bounded };
+  // A server must not send this machine to others, nor its keys.
+  const options = {
+    requestInit: { headers: { ...headers } },
+    redirectPolicy: "same-origin" as const,
+    fetch: login ? withLogin(bounded, login) : bounded,
+  };
   const transport = kind === "http" ? new StreamableHTTPClientTransport(url, options) : new SSEClientTransport(url, options);
   limitAnswers(transport, () => {
     const error = new BelljarError("SERVER_INCOMPATIBLE", `The server "${name}" does not take the answers to what it asks`);

@@ -21,6 +21,22 @@ export function linksOf(label: string, name: string, { resources, templates }: L
   return { label, name, uris, templates: new Set(templates.map(({ uriTemplate }) => String(uriTemplate))) };
 }
 
+/** A definition that a request uses. */
+export interface UsedDefinition {
+  readonly list: Exclude<keyof Listed, "capabilities">;
+  /** As the server names it. */
+  readonly name: string;
+}
+
+/** Undefined for a request that uses none. */
+export function definitionOf(method: string, { name, uri, ref }: JsonObject): UsedDefinition | undefined {
+  if (method === "tools/call") return { list: "tools", name: String(name) };
+  if (method === "prompts/get") return { list: "prompts", name: String(name) };
+  if (method === "resources/read") return { list: "resources", name: String(uri) };
+  if (method !== "completion/complete" || !isRecord(ref)) return undefined;
+  return ref["type"] === "ref/prompt" ? { list: "prompts", name: String(ref["name"]) } : { list: "templates", name: String(ref["uri"]) };
+}
+
 /** By the names of the lists, with `label`. In slices: a server may list very much. */
 export async function digestsOf(listed: Listed, label: string): Promise<Readonly<Record<string, string>>> {
   const slices = new Slices();

@@ -25,6 +25,34 @@ it("finds what was added, changed and removed in each list, a text too", async (
   ]);
 });
 
+it("tells definitions apart by what requests name them by, whatever else they say", async () => {
+  const lists = (text: string): Lists => ({
+    tools: [
+      { ...tool("a", text), uri: "u" },
+      { ...tool("b"), uri: "u" },
+    ],
+    prompts: [
+      { name: "p", uriTemplate: "u", description: text },
+      { name: "q", uriTemplate: "u" },
+    ],
+    resources: [
+      { uri: "x:1", name: "same", description: text },
+      { uri: "x:2", name: "same" },
+    ],
+    templates: [
+      { uriTemplate: "x:{a}", uri: "u", name: "same", description: text },
+      { uriTemplate: "y:{a}", uri: "u", name: "same" },
+    ],
+  });
+  const found = await changes(lists("kind"), lists("evil"));
+  expect(found.map(({ list, name, kind }) => `${kind} ${list}/${name}`)).toEqual([
+    "changed tools/a",
+    "changed prompts/p",
+    "changed resources/x:1",
+    "changed templates/x:{a}",
+  ]);
+});
+
 it("shows nothing that was not approved", async () => {
   const pinned = { tools: [tool("a"), tool("b"), tool("c")], instructions: "Be kind" };
   const last = { tools: [tool("d"), tool("a", "evil"), tool("c")], instructions: "Be evil" };

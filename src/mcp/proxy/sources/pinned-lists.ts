@@ -29,6 +29,9 @@ export interface ToldChange extends PinChange {
   readonly after?: string | undefined;
 }
 
+/** By which key of a definition each list is used. */
+const NAMES = { tools: "name", prompts: "name", resources: "uri", templates: "uriTemplate" } as const;
+
 /** In slices: a server may list very much. The order of keys means nothing. `characters`: of all definitions. */
 export async function digestItems(lists: Lists): Promise<{ readonly digests: Digests; readonly characters: number }> {
   const slices = new Slices();
@@ -38,7 +41,7 @@ export async function digestItems(lists: Lists): Promise<{ readonly digests: Dig
     for (const item of toItems(value)) {
       const text = canonical(item);
       characters += text.length;
-      digests.push([`${list}/${nameOf(item)}`, digestText(text)]);
+      digests.push([`${list}/${nameOf(list, item)}`, digestText(text)]);
       await slices.next();
     }
   return { digests: Object.fromEntries(digests), characters };
@@ -62,14 +65,14 @@ export function approvedLists(pinned: Lists, last: Lists, changes: readonly PinC
   const hidden = new Set(changes.flatMap(({ list, name, kind }) => (kind === "removed" ? [`${list}/${name}`] : [])));
   const shown = Object.entries(last).map(([list, value]): readonly [string, unknown] => {
     if (!Array.isArray(value)) return [list, pinned[list]];
-    return [list, toItems(pinned[list]).filter((item) => !hidden.has(`${list}/${nameOf(item)}`))];
+    return [list, toItems(pinned[list]).filter((item) => !hidden.has(`${list}/${nameOf(list, item)}`))];
   });
   return { lists: Object.fromEntries(shown), blocked };
 }
 
 /** A definition as a person reads it, in lines; undefined if the list has none of that name. */
 export function describeItem(lists: Lists | undefined, { list, name }: Pick<PinChange, "list" | "name">): string | undefined {
-  const item = toItems(lists?.[list]).find((one) => nameOf(one) === name);
+  const item = toItems(lists?.[list]).find((one) => nameOf(list, one) === name);
   if (item === undefined) return undefined;
   return typeof item === "string" ? item : JSON.stringify(JSON.parse(canonical(item)), null, 2);
 }
@@ -79,9 +82,9 @@ function toItems(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
-function nameOf(value: unknown): string {
+/** As the requests name it that use it. Anything else of a definition is the server's to choose, and tells none from another. */
+function nameOf(list: string, value: unknown): string {
   if (!isRecord(value)) return "";
-  // Several resources may have one name.
-  const name = value["uri"] ?? value["uriTemplate"] ?? value["name"];
+  const name = Object.hasOwn(NAMES, list) ? value[NAMES[list as keyof typeof NAMES]] : undefined;
   return typeof name === "string" ? name : digestOf(value);
 }
