@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { OpenLoginDoor } from "../../src/mcp/client/oauth/login-door.ts";
+import { clientLogins, serverLogins } from "../../src/cli/compose/server-logins.ts";
 import { readHubFile } from "../../src/mcp/proxy/hub-file.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
 import { openHubLab } from "../support/hub-lab.ts";
@@ -88,14 +89,14 @@ verifies(
     let attack: ((path: string, response: ServerResponse) => boolean) | undefined;
     await using far = await openOAuthServer({ answer: (path, response) => attack?.(path, response) === true });
     const root = await mkdtemp(join(tmpdir(), "bj-logins-"));
-    const folderOf = (owner: string): string => join(root, owner);
+    const folder = clientLogins(root);
     try {
       const entry = { url: far.url, auth: { type: "oauth" } };
-      const logins = (owner: string) => ({ folder: folderOf(owner), advice: () => "log in" });
+      const logins = serverLogins({ home: root });
       await using lab = await openHubLab({ far: entry }, { logins });
-      const state = (principal = LOCAL) => lab.hub.servers(principal)[0]?.state;
+      const state = (principal = LOCAL, named = "far") => lab.hub.servers(principal).find(({ name }) => name === named)?.state;
       const call = () => lab.call("mcp_far_echo", { text: "hi" });
-      await logInAt(far, folderOf(LOCAL.id));
+      await logInAt(far, folder);
       await lab.until(() => state() === "ready");
       expect(textOf(await call()), "a call has the token where nothing is wrong").toBe("hi");
 
@@ -103,6 +104,15 @@ verifies(
       lab.hub.set(ANN.id, await readHubFile(JSON.stringify({ mcpServers: { far: entry } }), "ann.json", scope));
       await lab.until(() => state(ANN) === "needs_login");
       expect(lab.names(ANN), "another owner has nothing of a login that is not hers").toEqual([]);
+      const { servers } = await readHubFile(JSON.stringify({ mcpServers: { far: entry, sly: entry } }), "mcp.json", scope);
+      const sly = servers.filter(({ name }) => name === "sly").map((server) => ({ ...server, isOfNetwork: true as const }));
+      lab.hub.set(LOCAL.id, { servers: [...servers.filter(({ name }) => name === "far"), ...sly], unusable: [] });
+      await lab.until(() => state(LOCAL, "sly") === "needs_login");
+      expect(
+        lab.names().filter((name) => name.includes("sly")),
+        "nor has what came over HTTP",
+      ).toEqual([]);
+      expect(textOf(await call())).toBe("hi");
 
       attack = (path, response) => path === "/mcp" && moved(response, other.url);
       const sentAway = await call();
@@ -128,8 +138,8 @@ verifies(
       const infos = [lab.hub.servers(LOCAL), lab.hub.details(LOCAL, "far"), lab.hub.logs(LOCAL, "far"), lab.problems, lab.audited];
       const said = JSON.stringify([infos, sentAway, await call()]);
       for (const token of far.given) expect(said).not.toContain(token);
-      const files = (await readdir(folderOf(LOCAL.id))).map((name) => join(folderOf(LOCAL.id), name));
-      for (const path of [folderOf(LOCAL.id), ...files]) expect((await stat(path)).mode & 0o077).toBe(0);
+      const files = (await readdir(folder)).map((name) => join(folder, name));
+      for (const path of [folder, ...files]) expect((await stat(path)).mode & 0o077).toBe(0);
     } finally {
       await rm(root, { recursive: true });
     }
