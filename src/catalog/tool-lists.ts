@@ -38,12 +38,12 @@ export class ToolLists {
     return this.#options.shelves.find(caller, name) !== undefined;
   }
 
-  /** Throws `TOOL_NOT_FOUND`, or `FORBIDDEN` for one that the principal's scope does not have. */
+  /** Throws `TOOL_NOT_FOUND`, or what a source knows of the name, and `FORBIDDEN` for one that the principal's scope does not have. */
   find(caller: Caller, name: string): Tool {
     const { shelves, scopeOf } = this.#options;
     const { principal } = caller;
     const tool = shelves.find(caller, name);
-    if (!tool) throw new BelljarError("TOOL_NOT_FOUND", `No tool "${name.slice(0, 100)}"; list the tools to see which there are`);
+    if (!tool) throw shelves.notFound(caller, name);
     const refusal = findRefusal(tool, scopeOf(principal));
     if (refusal !== undefined) throw new BelljarError("FORBIDDEN", `The tool "${name}" is switched off here: ${refusal}`);
     return tool;

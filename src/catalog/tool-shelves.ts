@@ -1,3 +1,4 @@
+import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { Caller, ChangeListener } from "./caller.ts";
 import { concerns } from "./caller.ts";
@@ -62,6 +63,15 @@ export class ToolShelves {
       if (tool) return tool;
     }
     return undefined;
+  }
+
+  /** The error for a name that `find` does not know. */
+  notFound(caller: Caller, name: string): BelljarError {
+    for (const source of this.#sources) {
+      const why = source.whyNone?.(caller, name);
+      if (why) return why;
+    }
+    return new BelljarError("TOOL_NOT_FOUND", `No tool "${name.slice(0, 100)}"; list the tools to see which there are`);
   }
 
   changed(ownerId?: string): void {

@@ -10,6 +10,8 @@ export interface ToolSource {
   find(caller: Caller, name: string): Tool | undefined;
   /** The caller's tool for which the name stands too. Asked only where no source has a tool of this name. Undefined if it stands for several. */
   findOther?(caller: Caller, name: string): Tool | undefined;
+  /** Why the caller has no tool of this name, if the source knows. Asked only where `findOther` found none. */
+  whyNone?(caller: Caller, name: string): BelljarError | undefined;
   /** Calls back after each change, until the returned function is called. */
   onChange(listener: ChangeListener): () => void;
 }

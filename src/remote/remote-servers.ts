@@ -8,7 +8,9 @@ export const serverInfo = z.object({
   name: z.string(),
   state: z
     .enum(["starting", "ready", "failed", "needs_approval", "needs_login", "stopped"])
-    .describe("stopped: no instance runs; the next call starts one. needs_approval: nothing of it was started"),
+    .describe(
+      "stopped: no instance runs; the next call starts one. needs_approval: nothing of it was started. needs_login: `belljar server login`",
+    ),
   transport: z.enum(["stdio", "http"]).optional(),
   isolation: z.enum(["sandbox", "none"]).optional().describe("none: it runs on the server's machine, or somewhere else"),
   network: networkPolicySchema.optional().describe("Of its sandbox"),

@@ -91,6 +91,8 @@ it("keeps every command with its options", () => {
       "server info NAME --owner --json",
       "server approve NAME --owner --yes",
       "server remove NAME --owner",
+      "server login NAME --mcp-config --owner --scope --no-browser",
+      "server logout NAME --mcp-config --owner",
       "server logs NAME --json",
       "server restart NAME",
       "server update NAME --json",

@@ -15,6 +15,7 @@ import { lookOnHost } from "../../src/cli/compose/look-on-host.ts";
 import { Hub } from "../../src/mcp/proxy/hub.ts";
 import { readHubFile } from "../../src/mcp/proxy/hub-file.ts";
 import { PackagePrograms } from "../../src/mcp/proxy/prepare/package-programs.ts";
+import type { HubLogins } from "../../src/mcp/proxy/relay/upstream-login.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
@@ -51,6 +52,8 @@ export interface HubLabOptions {
   readonly templates?: Pick<Templates, "list">;
   /** Of earlier labs: what was approved in it is known. */
   readonly pins?: string;
+  /** Where logins at servers are kept. */
+  readonly logins?: HubLogins;
 }
 
 export interface HubCallOptions extends Partial<CallOptions> {
@@ -97,7 +100,8 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const programs = new PackagePrograms({ sandboxes, folder: join(home, "server-packages"), report, ...packages?.settings });
   const secrets = serverSecrets(store);
   const images = serverImages(async () => options.templates ?? { list: async () => [] });
-  const kept = { pins: pins ?? join(home, "pins"), principalOf: async () => LOCAL, redact: redactText };
+  const logins = options.logins && { logins: options.logins };
+  const kept = { ...logins, pins: pins ?? join(home, "pins"), principalOf: async () => LOCAL, redact: redactText };
   const bounds = { idleMs, prefix, listMax, concurrency, queue };
   const hub = new Hub(file, { sandboxes, programs, secrets, images, version: "1", schemas: openJsonSchemas, ...bounds, ...kept, report });
   const audited: AuditedCall[] = [];

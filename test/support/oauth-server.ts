@@ -31,6 +31,8 @@ export interface OAuthServer extends AsyncDisposable {
   readonly url: string;
   /** `POST /token`, in their order. */
   readonly asked: readonly string[];
+  /** Every header `Authorization` that it was sent. */
+  readonly credentials: readonly string[];
   /** What the token endpoint was sent. */
   readonly tokenRequests: readonly URLSearchParams[];
   /** Every token that was given. */
@@ -46,6 +48,7 @@ export interface OAuthServer extends AsyncDisposable {
 export async function openOAuthServer(options: OAuthServerOptions = {}): Promise<OAuthServer> {
   const { lifeS = 3600, answer, callScope, metadata = (plain) => plain, redirect } = options;
   const asked: string[] = [];
+  const credentials: string[] = [];
   const tokenRequests: URLSearchParams[] = [];
   const given: string[] = [];
   const codes = new Map<string, { readonly challenge: string; readonly scope: string; readonly redirectUrl: string }>();
@@ -122,6 +125,7 @@ export async function openOAuthServer(options: OAuthServerOptions = {}): Promise
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "", "http://x");
     asked.push(`${request.method} ${pathname}`);
+    if (request.headers.authorization !== undefined) credentials.push(request.headers.authorization);
     const route = routes[pathname];
     if (answer?.(pathname, response, own)) return;
     if (route) void route(request, response);
@@ -133,6 +137,7 @@ export async function openOAuthServer(options: OAuthServerOptions = {}): Promise
     origin,
     url: `${origin}/mcp`,
     asked,
+    credentials,
     tokenRequests,
     given,
     expire: () => access.forEach((grant) => (grant.isOver = true)),

@@ -5,6 +5,12 @@ const WHERE = `The servers are those of the Belljar that BELLJAR_URL names; with
 which every \`belljar serve\` of it runs.`;
 const OWNER: OptionSpec = { type: "string", value: "TOKEN", description: "Those of the tokens of this name (default: your own)" };
 
+const LOGIN: Readonly<Record<string, OptionSpec>> = {
+  "mcp-config": { type: "string", value: "FILE", description: "The file of `belljar serve` that has it (default: those of the home)" },
+  owner: OWNER,
+};
+const AT_MACHINE = "It works on the machine where Belljar runs, without BELLJAR_URL.";
+
 const ADDING = `Without BELLJAR_URL the server is written to this home, and a running \`belljar serve\` takes it up at once. Only then
 may it see folders (--mount), run on this machine (--isolation none) or name variables as \${X}. Whoever adds it there
 approves it. With BELLJAR_URL it goes to that Belljar, which refuses these.
@@ -75,6 +81,29 @@ export const SERVER: readonly CommandSpec[] = [
     options: { owner: OWNER },
     details: WHERE,
     load: () => import("../commands/server-remove.ts"),
+  },
+  {
+    name: "server login",
+    summary: "Log in to one over HTTP, with a browser",
+    usage: "NAME",
+    positionals: ONE,
+    options: {
+      ...LOGIN,
+      scope: { type: "string", value: "SCOPES", description: "Ask for these scopes too, with spaces between" },
+      "no-browser": { type: "boolean", description: "Print the address, and start no browser" },
+    },
+    details: `The browser comes back to a port of this machine. Where it cannot, paste the address that it ends up at. The login is kept
+in the home, in a file that only you may read, and a running \`belljar serve\` uses it at once. ${AT_MACHINE}`,
+    load: () => import("../commands/server-login.ts"),
+  },
+  {
+    name: "server logout",
+    summary: "Forget the login at one",
+    usage: "NAME",
+    positionals: ONE,
+    options: LOGIN,
+    details: AT_MACHINE,
+    load: () => import("../commands/server-logout.ts"),
   },
   {
     name: "server logs",

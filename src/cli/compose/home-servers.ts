@@ -155,7 +155,7 @@ function describePinned(name: string, pinned: Pinned | undefined): McpServerDeta
 }
 
 /** As tokens own things. */
-function toOwner(named: string | undefined): string {
+export function toOwner(named: string | undefined): string {
   if (named === undefined) return LOCAL.id;
   return named.includes(":") ? named : `token:${named}`;
 }

@@ -19,6 +19,7 @@ import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import { createServersSeal } from "../../secrets/seal-servers.ts";
 import { homeWithKeyring } from "./home-with-keyring.ts";
 import { lookOnHost } from "./look-on-host.ts";
+import { serverLogins } from "./server-logins.ts";
 import { serverParts, type ServerPartsOptions } from "./server-parts.ts";
 import { isShownToWrite } from "./shown-to-write.ts";
 
@@ -62,6 +63,7 @@ export async function openHub({ file, shown, owners, env, sent, ...options }: Hu
   const hub = new Hub(NONE, {
     ...config.mcp,
     ...serverParts(options),
+    logins: serverLogins(config),
     schemas: openOnce(() => openJsonSchemas()),
     pins: pinsFolder(config),
     principalOf: ownerPrincipal(owners),

@@ -1,13 +1,13 @@
-import { join } from "node:path";
 import { loadConfig } from "../../config/config.ts";
 import type { LoginOptions } from "../../mcp/client/oauth/server-login.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
+import { clientLogins } from "../compose/server-logins.ts";
 
 /** The logins of the person at this machine. */
 export function loginsOf(call: CommandCall, { env }: CommandContext): LoginOptions {
   const { home } = loadConfig({ env, flags: { home: textOption(call, "home") } });
-  return { folder: join(home, "mcp-logins"), advice: loginAdvice };
+  return { folder: clientLogins(home), advice: loginAdvice };
 }
 
 export function loginAdvice(server: string): string {

@@ -87,18 +87,18 @@ function openRaw(
   { client, transport }: Connected,
   { version, handlers, login }: ConnectOptions,
 ): RawHttp | undefined {
-  const isRaw = client.getProtocolEra() === "modern" && transport instanceof StreamableHTTPClientTransport && !handlers?.message && !login;
+  const isRaw = client.getProtocolEra() === "modern" && transport instanceof StreamableHTTPClientTransport && !handlers?.message;
   const revision = client.getNegotiatedProtocolVersion();
   if (!isRaw || target.kind === "stdio" || revision === undefined) return undefined;
   const { name, url, headers } = target;
-  return new RawHttp({ name, url, headers, version: revision, clientInfo: { name: "belljar", version }, logged: handlers?.logged });
+  const token = login && (() => login.token());
+  return new RawHttp({ name, url, headers, version: revision, clientInfo: { name: "belljar", version }, logged: handlers?.logged, token });
 }
 
 function toSession(target: ServerTarget, connected: Connected, options: ConnectOptions): ServerSession {
   const { name, callTimeoutMs } = target;
   const { client, transport, closed, failure } = connected;
   const raw = openRaw(target, connected, options);
-  let isElsewhere = false;
   const lost = new AbortController();
   const over = AbortSignal.any([closed, lost.signal]);
   const era = client.getProtocolEra() === "modern" ? "modern" : "legacy";
@@ -123,10 +123,9 @@ function toSession(target: ServerTarget, connected: Connected, options: ConnectO
           ...(onProgress && { onprogress: onProgress }),
           ...(takesQuestions && { allowInputRequired: true as const }),
         };
-        if (raw && takesQuestions && !isElsewhere) {
+        if (raw && takesQuestions && !raw.isElsewhere) {
           const found = await raw.request({ method, params, headers, signal, timeoutMs, onProgress });
           if (found) return found;
-          isElsewhere = true;
         }
         const answer = await client.request({ method, params }, ANYTHING, sent);
         // Of tools that a newer list lacks nothing is kept.

@@ -29,7 +29,7 @@ export async function readHubFile(text: string, file: string, scope: HubScope): 
   for (const server of readConfigText(text, file).servers) {
     try {
       const found = await readHubServer(server, entryOf(server.name), { file, scope });
-      if (found) servers.push(found);
+      if (found) servers.push({ ...found, file });
     } catch (problem) {
       if (!(problem instanceof BelljarError)) throw problem;
       unusable.push({ name: server.name, problem });

@@ -9,6 +9,10 @@ export interface HubServer {
   readonly name: string;
   readonly target: ServerTarget;
   readonly settings: HubSettings;
+  /** The named file that its entry stands in. */
+  readonly file?: string;
+  /** Its entry came over HTTP. */
+  readonly isOfNetwork?: true;
 }
 
 /** One that it cannot start, and why. */

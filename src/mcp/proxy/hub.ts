@@ -83,6 +83,13 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
     return own ?? this.#owners.get(LOCAL.id)?.toolOf(this.#sharedWith(principal), name);
   }
 
+  /** Of a server that wants a login nobody knows the tools, so that its names alone say whose they are. */
+  whyNone({ principal }: Caller, name: string): BelljarError | undefined {
+    const { prefix } = this.#parts;
+    if (prefix === "") return undefined;
+    return this.upstreamsOf(principal).find(({ label, wantedLogin }) => wantedLogin && name.startsWith(`${prefix}${label}_`))?.wantedLogin;
+  }
+
   onChange(listener: ChangeListener): () => void {
     return this.onList("tools", listener);
   }
@@ -230,7 +237,11 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
   }
 }
 
-export function unknownServer(name: string): BelljarError {
+/** `advice`: what else may be done. */
+export function unknownServer(name: string, advice = ""): BelljarError {
   const shown = JSON.stringify(name.slice(0, 100));
-  return new BelljarError("MCP_SERVER_NOT_FOUND", `There is no MCP server ${shown}; list them to see which there are`);
+  return new BelljarError(
+    "MCP_SERVER_NOT_FOUND",
+    `There is no MCP server ${shown}; ${advice}${advice && " "}list them to see which there are`,
+  );
 }

@@ -1,6 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import type { StdioTarget } from "../client/config/resolve-server.ts";
+import type { ServerLogin } from "../client/oauth/server-login.ts";
 import { openSession, type ServerSession } from "../client/server-session.ts";
 import { ProcessTransport } from "../client/transport/process-transport.ts";
 import type { ProgramTransport } from "../client/transport/program-transport.ts";
@@ -38,6 +39,8 @@ export interface InstanceParts {
 export interface InstanceStart {
   readonly principal: Principal;
   readonly signal: AbortSignal;
+  /** Whose token a server over HTTP is sent. */
+  readonly login?: ServerLogin | undefined;
   readonly events: InstanceEvents;
   /** Is given what the server writes to stderr. */
   readonly said: (chunk: Buffer) => void;
@@ -49,7 +52,7 @@ export interface InstanceStart {
 export async function openInstance(
   { version, ...parts }: InstanceParts,
   server: HubServer,
-  { principal, events, said, missed, signal }: InstanceStart,
+  { principal, login, events, said, missed, signal }: InstanceStart,
 ): Promise<ServerInstance> {
   const { name, target, settings } = server;
   const calls = new OpenCalls(name);
@@ -62,7 +65,7 @@ export async function openInstance(
   const closing = { [Symbol.dispose]: () => stderr && said(stderr.end()) };
   const watch: SessionWatch = { mask: secrets.mask, said };
   if (target.kind !== "stdio" || settings.isolation === "none") {
-    const opening = openSession(target, { ...options, openProgram: (program) => heard(new ProcessTransport(program)) });
+    const opening = openSession(target, { ...options, login, openProgram: (program) => heard(new ProcessTransport(program)) });
     return toInstance(await watched(opening, watch), { calls, closing });
   }
   const given = { ...server, target: { ...target, ownEnv: { ...target.ownEnv, ...secrets.env } } };

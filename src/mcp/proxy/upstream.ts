@@ -17,6 +17,7 @@ import { ServerFollows } from "./relay/server-follows.ts";
 import { type Listed, ServerLists } from "./relay/server-lists.ts";
 import { definitionOf, digestsOf, linksOf, listedOf, NOTHING, type UsedDefinition } from "./relay/listed.ts";
 import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
+import { type HubLogins, isLoginOver, UpstreamLogin } from "./relay/upstream-login.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
 import type { ShownLists } from "./sources/pinned-lists.ts";
 import { blockedItem, type ServerPin } from "./sources/server-pin.ts";
@@ -46,6 +47,8 @@ export interface UpstreamParts extends InstanceParts {
   /** Rejects with `FORBIDDEN` for a caller who may not use it. */
   readonly authorise: (principal: Principal) => Promise<void>;
   readonly pin: ServerPin;
+  /** Absent: nobody logs in to servers over HTTP. */
+  readonly logins?: HubLogins;
 }
 
 /**
@@ -61,6 +64,7 @@ export class Upstream implements AsyncDisposable {
   readonly #lists: ServerLists;
   readonly #calls: ServerCalls;
   readonly #follows: ServerFollows;
+  readonly #login: UpstreamLogin | undefined;
   readonly #said = new LastLines(LOG);
   readonly #definitions: ServerDefinitions;
   /** Rules that would have allowed what its network refused. */
@@ -83,6 +87,8 @@ export class Upstream implements AsyncDisposable {
     this.#links = linksOf(label, server.name, NOTHING);
     const open = (signal: AbortSignal) => this.#open(signal);
     const { idleMs, stateChanged, report } = parts;
+    const loggedIn = (): void => this.#lists.loggedIn();
+    this.#login = UpstreamLogin.of(server, parts.logins?.(parts.owner, server), { loggedIn, report });
     this.#instances = new Instances({ open, idleMs, most: INSTANCES_MAX, changed: stateChanged });
     this.#follows = new ServerFollows(this.#instances);
     const call = (...asked: Parameters<typeof this.request>): Promise<JsonObject> => this.request(...asked);
@@ -130,6 +136,12 @@ export class Upstream implements AsyncDisposable {
     return this.#listed.capabilities["resources"] === undefined ? undefined : this.#links;
   }
 
+  /** Why it serves nothing before a person logs in. */
+  get wantedLogin(): BelljarError | undefined {
+    const { state, error } = this.#lists.state;
+    return state === "needs_login" ? error : undefined;
+  }
+
   get listing(): Listing {
     return this.#server.settings.list;
   }
@@ -158,7 +170,12 @@ export class Upstream implements AsyncDisposable {
   async request(context: RelayContext, method: string, params: JsonObject): Promise<JsonObject> {
     this.#assertApproved(definitionOf(method, params));
     await this.#parts.authorise(context.principal);
-    return this.#calls.request(context, method, params);
+    try {
+      return await this.#calls.request(context, method, params);
+    } catch (cause) {
+      if (isLoginOver(cause)) this.#lists.changedAt(undefined);
+      throw cause;
+    }
   }
 
   /** Calls `updated` after a resource has changed, as the caller's instance sees it, until what it gives is disposed. Rejects as `request`. */
@@ -176,6 +193,7 @@ export class Upstream implements AsyncDisposable {
   async restart(): Promise<void> {
     await this.#instances.endAll();
     this.#definitions.tellAgain();
+    this.#login?.login.reread();
     await this.#lists.restart();
   }
 
@@ -187,7 +205,7 @@ export class Upstream implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#lists[Symbol.asyncDispose](), this.#instances[Symbol.asyncDispose]()]);
+    await Promise.all([this.#login, this.#lists, this.#instances].map(async (one) => one?.[Symbol.asyncDispose]()));
   }
 
   async #open(signal: AbortSignal): Promise<ServerInstance> {
@@ -199,7 +217,8 @@ export class Upstream implements AsyncDisposable {
     const said = (chunk: Buffer): void => this.#said.add(chunk);
     const missed = (rules: readonly string[]): void => this.#miss(rules);
     const principal = await this.#parts.principal();
-    instance = await openInstance(this.#parts, this.#server, { principal, signal, events, said, missed });
+    const start = { principal, login: this.#login?.login, signal, events, said, missed };
+    instance = await openInstance(this.#parts, this.#server, start);
     return instance;
   }
 

@@ -8,6 +8,8 @@ import { BelljarError } from "../../../src/errors.ts";
 import type { McpClient } from "../../../src/mcp/client/mcp-client.ts";
 import { openCallbackListener } from "../../../src/mcp/client/oauth/callback-listener.ts";
 import type { LoginReturn, OpenLoginDoor } from "../../../src/mcp/client/oauth/login-door.ts";
+import { ServerLogin } from "../../../src/mcp/client/oauth/server-login.ts";
+import { logInAt } from "../../support/log-in-at.ts";
 import { openServers, textOf } from "../../support/mcp-client.ts";
 import type { OAuthServer, OAuthServerOptions } from "../../support/oauth-server.ts";
 import { openOAuthServer } from "../../support/oauth-server.ts";
@@ -305,4 +307,46 @@ it("takes no code that a person pastes where the issuer must say who it is", asy
   await using lax = await openPlace({ metadata: (plain) => ({ ...plain, authorization_response_iss_parameter_supported: false }) });
   await using client = await lax.open(door(lax.far));
   expect(textOf(await echo(client))).toBe("hi");
+});
+
+describe("a login that another process changes", () => {
+  const server = (place: Place) =>
+    new ServerLogin({ name: "far", url: new URL(place.far.url) }, { isAsked: true }, { folder: place.folder, advice: () => "" });
+
+  it("is noticed by whoever watches it, with its next token; its own renewal is nothing new", async () => {
+    await using place = await openPlace({ lifeS: 1 });
+    const watching = server(place);
+    const heard: (string | undefined)[] = [];
+    const waiting: (() => void)[] = [];
+    const changed = (): void => {
+      void watching.token().then((token) => (heard.push(token), waiting.splice(0).forEach((tell) => tell())));
+    };
+    const watch = await watching.watch({ changed, failed: (cause) => heard.push(String(cause)) });
+    try {
+      expect(await watching.token()).toBeUndefined();
+      const told = new Promise<void>((resolve) => void waiting.push(resolve));
+      await logInAt(place.far, place.folder);
+      await told;
+      // It lives so shortly that asking for it renews it.
+      expect(heard).toEqual([place.far.given.at(-2)]);
+      const renewed = await watching.token();
+      const another = new Promise<void>((resolve) => void waiting.push(resolve));
+      await logInAt(place.far, place.folder);
+      await another;
+      expect(heard).toHaveLength(2);
+      expect(heard).not.toContain(renewed);
+    } finally {
+      watch.close();
+    }
+  });
+
+  it("counts for whoever does not watch it once it is to look again", async () => {
+    await using place = await openPlace();
+    const other = server(place);
+    expect(await other.token()).toBeUndefined();
+    const login = await logInAt(place.far, place.folder);
+    expect(await other.token()).toBeUndefined();
+    other.reread();
+    expect(await other.token()).toBe(await login.token());
+  });
 });

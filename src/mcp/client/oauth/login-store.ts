@@ -3,12 +3,18 @@ import { mkdir } from "node:fs/promises";
 import { BelljarError } from "../../../errors.ts";
 import { errnoOf } from "../../../files/file-error.ts";
 import { NumberedFile, watchNumberedFiles } from "../../../files/numbered-file.ts";
+import { ensurePrivateFolder } from "../../../files/private-files.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import type { LoginRecord } from "./login-record.ts";
 import { parseRecord } from "./login-record.ts";
 
 /** Longest time of one renewal: its request has a shorter limit. */
 const RENEWAL_MS = 30_000;
+
+export interface StoreEars {
+  readonly changed: () => void;
+  readonly failed: (cause: Error) => void;
+}
 
 /**
  * The logins of one person at MCP servers: a file a server, which only this user may read. Any number of processes may use a folder. No
@@ -34,6 +40,13 @@ export class LoginStore {
   /** Forgets all of a server. */
   async remove(server: URL): Promise<void> {
     await this.#file(server).remove();
+  }
+
+  /** Calls back after this or another process has changed what is known of a server, until it is closed. */
+  async watch(server: URL, { changed, failed }: StoreEars): Promise<{ close(): void }> {
+    await ensurePrivateFolder(this.#folder);
+    const name = nameOf(server);
+    return watchNumberedFiles(this.#folder, { changed: (file) => void (file === name && changed()), failed });
   }
 
   /**

@@ -11,7 +11,7 @@ import type { Challenge, LoginPlace } from "./login-place.ts";
 import { findLoginPlace } from "./login-place.ts";
 import type { Login, LoginRecord, LoginTokens } from "./login-record.ts";
 import { currentLogin, withLogin } from "./login-record.ts";
-import { LoginStore } from "./login-store.ts";
+import { LoginStore, type StoreEars } from "./login-store.ts";
 import { revoke } from "./revoke.ts";
 import { toLoginError } from "./oauth-failure.ts";
 import { isLoopbackUrl, reachOfHost } from "./reach.ts";
@@ -142,6 +142,25 @@ export class ServerLogin {
     return { isKnown: login !== undefined, isRevoked };
   }
 
+  /** The next request looks again what is known of the login. */
+  reread(): void {
+    this.#isRead = false;
+  }
+
+  /**
+   * Takes up what other processes do with the login, until it is closed. `changed` is called for each token that was not known here. Rejects with
+   * `FILE_IO`.
+   */
+  async watch({ changed, failed }: StoreEars): Promise<{ close(): void }> {
+    const take = async (): Promise<void> => {
+      const before = this.#tokens?.access_token;
+      await this.#read();
+      const { access_token: now } = this.#tokens ?? {};
+      if (now !== undefined && now !== before) changed();
+    };
+    return this.#store.watch(this.#server.url, { changed: () => void take().catch(failed), failed });
+  }
+
   #countStep({ scope }: Challenge): void {
     const isMore = isStrictScopeSuperset(scope, this.#tokens?.scope);
     this.#steps += 1;
@@ -205,8 +224,9 @@ export class ServerLogin {
       if (!isOver(cause)) throw toLoginError(this.#server.name, "the renewal", cause, [refreshToken, information.client_secret]);
     }
     const issuer = record.issuer ?? "";
-    await this.#store.change(this.#server.url, (now) => withLogin(now, issuer, tokens ? { ...login, tokens } : withoutTokens(login)));
+    // Whoever watches the store must not take these for another process's.
     this.#tokens = tokens;
+    await this.#store.change(this.#server.url, (now) => withLogin(now, issuer, tokens ? { ...login, tokens } : withoutTokens(login)));
     return tokens;
   }
 

@@ -15,14 +15,14 @@ interface Asked {
 type Answer = (asked: Asked, response: ServerResponse, request: IncomingMessage) => unknown;
 
 /** A client of a server that answers so. */
-async function openRaw(answer: Answer, logged?: (params: object) => void) {
+async function openRaw(answer: Answer, logged?: (params: object) => void, token?: () => Promise<string | undefined>) {
   const server = createServer(
     (request, response) => void text(request).then((body) => answer(JSON.parse(body) as Asked, response, request)),
   );
   await once(server.listen(0, "127.0.0.1"), "listening");
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
   const options = { name: "one", url, headers: { authorization: "Bearer t" }, version: "2026-07-28", clientInfo: { name: "me" } };
-  const raw = new RawHttp({ ...options, ...(logged && { logged }) });
+  const raw = new RawHttp({ ...options, ...(logged && { logged }), token });
   return {
     call: (more: Partial<Parameters<RawHttp["request"]>[0]> = {}) =>
       raw.request({
@@ -177,4 +177,24 @@ it.each<readonly [string, (response: ServerResponse) => void]>([
   stop.abort();
   expect(await settled).toMatchObject([{ status: "rejected" }]);
   await Promise.all(ended);
+});
+
+it("sends the token of a login, and leaves what is refused for it to whoever knows of logins", async () => {
+  const seen: (string | undefined)[] = [];
+  const answers: readonly (readonly [status: number, headers: object])[] = [
+    [401, {}],
+    [403, { "www-authenticate": 'Bearer error="insufficient_scope"' }],
+    [403, {}],
+  ];
+  let turn = 0;
+  const tokens = ["one", undefined, "three"];
+  const answer: Answer = (_asked, response, { headers }) => {
+    const [status, more] = answers[turn++] ?? [500, {}];
+    seen.push(headers.authorization);
+    response.writeHead(status, { ...more }).end();
+  };
+  await using raw = await openRaw(answer, undefined, async () => tokens[turn]);
+  expect([await raw.call(), await raw.call()]).toEqual([undefined, undefined]);
+  await expect(raw.call()).rejects.toMatchObject({ status: 403 });
+  expect(seen).toEqual(["Bearer one", "Bearer t", "Bearer three"]);
 });

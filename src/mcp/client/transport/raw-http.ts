@@ -24,6 +24,8 @@ export interface RawHttpOptions {
   readonly version: string;
   readonly clientInfo: JsonObject;
   readonly logged?: ((params: JsonObject) => void) | undefined;
+  /** The token of the login that requests are sent with, if the person has logged in. */
+  readonly token?: (() => Promise<string | undefined>) | undefined;
 }
 
 export interface RawCall {
@@ -44,6 +46,7 @@ export class RawHttp implements Disposable {
   readonly #options: RawHttpOptions;
   readonly #agent: Agent;
   #id = 0;
+  #isElsewhere = false;
 
   constructor(options: RawHttpOptions) {
     this.#options = options;
@@ -51,10 +54,19 @@ export class RawHttp implements Disposable {
     this.#agent = options.url.protocol === "https:" ? new SecureAgent(kept) : new Agent(kept);
   }
 
-  /** Resolves with undefined if the server sends the request elsewhere, so that it had no effect. Rejects with the errors of the SDK. */
+  /** True once the server has sent a request elsewhere. */
+  get isElsewhere(): boolean {
+    return this.#isElsewhere;
+  }
+
+  /**
+   * Resolves with undefined if the request had no effect, because the server sends it elsewhere, or refuses its login. Rejects with the errors
+   * of the SDK, and as the login's token does.
+   */
   async request(call: RawCall): Promise<JsonObject | undefined> {
     const id = (this.#id += 1);
-    const sent = this.#send(id, call);
+    const token = await this.#options.token?.();
+    const sent = this.#send(id, token === undefined ? call : { ...call, headers: { ...call.headers, authorization: `Bearer ${token}` } });
     sent.on("error", () => undefined); // it may fail once more after its answer has begun
     let isLate = false;
     const timer = setTimeout(() => {
@@ -110,7 +122,11 @@ export class RawHttp implements Disposable {
 
   async #answer(response: IncomingMessage, id: number, call: RawCall): Promise<JsonObject | undefined> {
     const { statusCode: status = 0, headers } = response;
-    if (status >= 300 && status < 400) return undefined;
+    if (status >= 300 && status < 400) {
+      this.#isElsewhere = true;
+      return undefined;
+    }
+    if (this.#options.token && (status === 401 || (status === 403 && headers["www-authenticate"] !== undefined))) return undefined;
     if (status !== 200) throw await this.#refusal(response, id);
     if ((headers["content-encoding"] ?? "identity") !== "identity") throw this.#incompatible("packed its answer, which was not asked for");
     const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();

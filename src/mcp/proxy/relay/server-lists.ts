@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { BelljarError } from "../../../errors.ts";
 import type { JsonObject } from "../../client/json-object.ts";
+import { loginWanted } from "../../client/oauth/server-login.ts";
 import type { ServerSession } from "../../client/server-session.ts";
 import type { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
@@ -36,7 +37,7 @@ export interface ServerListsOptions {
 
 export type ListState =
   | { readonly state: "starting" | "ready"; readonly error?: undefined }
-  | { readonly state: "failed"; readonly error: BelljarError };
+  | { readonly state: "failed" | "needs_login"; readonly error: BelljarError };
 
 /** Keeps what one server has: nobody waits for it to list that. */
 export class ServerLists implements AsyncDisposable {
@@ -65,6 +66,11 @@ export class ServerLists implements AsyncDisposable {
   changedAt(instance: ServerInstance | undefined): void {
     this.#teller = instance ?? this.#teller;
     this.#want();
+  }
+
+  /** A person has logged in, which may be what the server waited for. */
+  loggedIn(): void {
+    if (this.#state.state !== "ready") this.#want();
   }
 
   /** Lists anew. Resolves once that has succeeded or failed. */
@@ -157,8 +163,8 @@ export class ServerLists implements AsyncDisposable {
     this.#failures += 1;
     const error = cause instanceof BelljarError ? cause : new BelljarError("SERVER_UNREACHABLE", String(cause), { cause });
     // Its last words differ at every start.
-    const isNew = this.#state.state !== "failed" || firstLine(this.#state.error) !== firstLine(error);
-    this.#state = { state: "failed", error };
+    const isNew = this.#state.error === undefined || firstLine(this.#state.error) !== firstLine(error);
+    this.#state = { state: loginWanted(error) ? "needs_login" : "failed", error };
     if (isNew) this.#options.report(error.message);
   }
 }

@@ -28,6 +28,8 @@ it.each<[field: string, entry: Record<string, unknown>]>([
   ["cwd", { command: "sh", cwd: "${workspaceFolder}" }],
   ["url", { url: "http://x.test/${SECRET}" }],
   ["headers", { url: "http://x.test", headers: { Authorization: "Bearer ${SECRET}" } }],
+  ["auth", { url: "http://x.test", auth: { type: "bearer", token: "${SECRET}" } }],
+  ["oauth", { url: "http://x.test", oauth: { clientId: "${SECRET}" } }],
 ])("refuses over HTTP, for the local user too, %s of %j", async (field, entry) => {
   await expect(read(entry)).rejects.toMatchObject({ code: "FORBIDDEN", message: expect.stringContaining(`"one", ${field}: `) as string });
 });
@@ -48,6 +50,14 @@ it("reads an entry of the machine as a file that a person named", async () => {
 it("lets the local user alone name an address over HTTP", async () => {
   expect((await read({ url: "http://127.0.0.1:1/mcp" }))?.target).toMatchObject({ kind: "any" });
   await expect(read({ url: "http://127.0.0.1:1/mcp" }, "network", TOKEN.id)).rejects.toMatchObject({ code: "FORBIDDEN" });
+});
+
+it("lets nobody but the local user have a server that is logged in to, whatever it names", async () => {
+  const entry = { url: "http://127.0.0.1:1/mcp", auth: { type: "oauth" } };
+  expect(await read(entry)).toMatchObject({ isOfNetwork: true, target: { oauth: { isAsked: true } } });
+  expect(await read(entry, "machine")).not.toHaveProperty("isOfNetwork");
+  for (const origin of ["httpUrl", "serverUrl"])
+    await expect(read({ [origin]: entry.url, auth: entry.auth }, "network", TOKEN.id)).rejects.toMatchObject({ code: "FORBIDDEN" });
 });
 
 it("gives a folder of the host to nobody without the scope for it, and to the local user only at the machine", async () => {

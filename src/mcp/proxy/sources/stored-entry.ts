@@ -12,7 +12,7 @@ const FILE = "mcpServers";
 /** They read variables or files of the machine that Belljar runs on. */
 const READS_HOST = ["envFile", "env_vars", "env_http_headers", "bearer_token_env_var"];
 /** In an argument `${X}` is a text: a shell inside may read it. Here it would be sent as it stands, which nobody means. */
-const VALUES = ["env", "environment", "headers", "http_headers", "url", "httpUrl", "serverUrl", "cwd"];
+const VALUES = ["env", "environment", "headers", "http_headers", "auth", "oauth", "url", "httpUrl", "serverUrl", "cwd"];
 
 /**
  * Reads a server that an owner has added. Undefined for a disabled one. What came over the network may say nothing that reaches the host, whatever
@@ -28,7 +28,8 @@ export async function readStoredServer(
   const place = { file: FILE, name, expands: !isOfNetwork };
   const config = readEntry(entry, place);
   if (isOfNetwork) assertReachesNoHost(owner, name, entry);
-  return readHubServer({ name, config }, entry, { file: FILE, scope: isOfNetwork ? NOTHING : scope });
+  const server = await readHubServer({ name, config }, entry, { file: FILE, scope: isOfNetwork ? NOTHING : scope });
+  return server && isOfNetwork ? { ...server, isOfNetwork } : server;
 }
 
 /** Throws `FORBIDDEN`. What is allowed here is read without any fact of the host. */

@@ -1,0 +1,10 @@
+import { ServerLogin } from "../../mcp/client/oauth/server-login.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { findServerLogin } from "../compose/find-server-login.ts";
+import { printLogout } from "../mcp-client/login-server.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const { target, oauth, logins } = await findServerLogin(call, context);
+  printLogout(context, target.name, await new ServerLogin(target, oauth, logins).logOut(context.signal));
+  return 0;
+}
