@@ -14,7 +14,13 @@ it("tells of the first that it leaves out of each list", async () => {
   const report = (problem: string): void => void problems.push(problem);
   let resolve: (listed: Listed) => void = () => undefined;
   const promise = new Promise<Listed>((done) => (resolve = done));
-  await using _lists = new ServerLists({ name: "any", instances, take: async (one) => resolve(one), report, stateChanged: () => undefined });
+  await using _lists = new ServerLists({
+    name: "any",
+    instances,
+    take: async (one) => resolve(one),
+    report,
+    stateChanged: () => undefined,
+  });
   const listed = await promise;
   expect(listed).toMatchObject({ tools: [{ name: "a" }], prompts: [] });
   expect(problems).toEqual(
