@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { summarise } from "./audit.ts";
+import { REDACTED, redactText } from "./redact.ts";
 
 const previewOf = (args: unknown): string => summarise(args).preview;
 
@@ -68,4 +69,12 @@ it.each([
   ["print(tokens, 'keyboard'); the secret garden", "print(tokens, 'keyboard'); the secret garden"],
 ])("leaves the secrets out of %s", (text, shown) => {
   expect(previewOf(text)).toBe(JSON.stringify(shown));
+});
+
+it.each([
+  ["the end of a name", `token${"x".repeat(40)}=planted`, `token${"x".repeat(41)}=planted`],
+  ["the header of a web token", `eyJ${"x".repeat(8)}.planted`, `eyJ${"x".repeat(8)}`],
+])("looks no further for %s than it has to, however many begin in a text", (_what, one, other) => {
+  // Of each the second would be looked through to its end, for nothing.
+  expect([redactText(one).includes("planted"), redactText(other).includes(REDACTED)]).toEqual([false, !other.includes("planted")]);
 });

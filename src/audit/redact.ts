@@ -2,8 +2,9 @@ const SECRET_NAME = /pass(word|phrase|wd)?|secret|token|api_?key|private_?key|ac
 
 const NAMES = "pass(?:word|phrase|wd)?|secret|token|api[_-]?key|private[_-]?key|access[_-]?key|authorization|cookie|credential";
 const VALUE = String.raw`("[^"]*(?:"|$)|'[^']*(?:'|$)|[^\s"'&;|,}]+)`;
+// Whoever sends a text chooses it: what must still be followed by something has an end, or a text of many names takes its length for each of them.
 /** `NAME=value`, `"name": "value"`, `Name: Scheme value`. */
-const ASSIGNED = new RegExp(String.raw`((?:${NAMES})[\w-]*["']?\s*[=:]\s*(?:(?:bearer|basic|token)\s+)?)${VALUE}`, "gi");
+const ASSIGNED = new RegExp(String.raw`((?:${NAMES})[\w-]{0,40}["']?\s*[=:]\s*(?:(?:bearer|basic|token)\s+)?)${VALUE}`, "gi");
 /** `--name value`. */
 const OPTION = new RegExp(String.raw`(-[\w-]{0,40}(?:${NAMES})[\w-]{0,40}\s+)${VALUE}`, "gi");
 /** Secrets known by shape: tokens of Belljar, GitHub, GitLab, Slack, AWS, npm, PyPI and OpenAI, JSON web tokens, private keys in PEM. */
@@ -11,7 +12,8 @@ const SHAPED = [
   /\bbelljar_[a-z0-9]{10}_[\w-]{8,}/g,
   /\b(?:gh[pousr]_|github_pat_|glpat-|xox[abposr]-|npm_|pypi-|sk-)[\w-]{8,}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g,
-  /\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g,
+  // Its header alone too.
+  /\beyJ[\w-]{8,}(?:\.[\w-]+(?:\.[\w-]*)?)?/g,
   /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
 ];

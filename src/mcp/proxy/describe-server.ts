@@ -12,7 +12,14 @@ export function shapeOf({ name, target, settings }: HubServer): Omit<McpServerIn
   };
 }
 
-/** The program with its arguments, or the address. It may hold secrets. */
+/** Beyond what a person reads, and what is looked through for secrets. */
+const SHOWN_MAX = 4_096;
+
+/** The program with its arguments, or the address; of very many characters the first. It may hold secrets. */
 export function describeServer({ target }: HubServer): string {
-  return target.kind === "stdio" ? [target.command, ...target.args].join(" ") : `${target.url.origin}${target.url.pathname}`;
+  const text = target.kind === "stdio" ? [target.command, ...target.args].join(" ") : `${target.url.origin}${target.url.pathname}`;
+  if (text.length <= SHOWN_MAX) return text;
+  // Whole words: the beginning of a secret is not recognised as one.
+  const start = text.slice(0, SHOWN_MAX);
+  return `${start.slice(0, start.lastIndexOf(" ") + 1)}... (${text.length} characters)`;
 }

@@ -1,6 +1,7 @@
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { Listing } from "../../catalog/unlisted.ts";
+import type { BelljarError } from "../../errors.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";

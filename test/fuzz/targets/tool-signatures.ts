@@ -23,7 +23,7 @@ export const toolSignatures: FuzzTarget = {
         const schema = parse(input);
         if (!schema) return;
         for (const language of ["typescript", "python"] as const) {
-          const lines = signature(toTool(schema), ["tool"], language).split(/[\n\r\u2028\u2029]/);
+          const lines = signature(toTool(schema), ["tool"], { language, work: { left: 200_000 } }).split(/[\n\r\u2028\u2029]/);
           ok(lines.reduce((sum, line) => sum + line.length, 0) < LONGEST);
           ok(lines.slice(0, -1).every((line) => line.startsWith(language === "python" ? "#" : "//")));
           ok(lines.at(-1)?.startsWith("tools.tool("));

@@ -71,6 +71,25 @@ it("remembers a bounded number of what was in answers", () => {
   expect(links.find(LOCAL, "x://9999")).toEqual({ label: "a", uri: "x://9999" });
 });
 
+it("remembers of an answer no URI that is very long, and gives it with its server", () => {
+  const links = open(owner("a", []), owner("b", []));
+  const most = `x://${"x".repeat(4_092)}`;
+  expect([links.out(LOCAL, "a", most), links.out(LOCAL, "a", `${most}x`)]).toEqual([most, `belljar-mcp://a/${most}x`]);
+  expect([links.find(LOCAL, most), links.find(LOCAL, `${most}x`)]).toEqual([{ label: "a", uri: most }, undefined]);
+  expect(links.find(LOCAL, `belljar-mcp://a/${most}x`)).toEqual({ label: "a", uri: `${most}x` });
+});
+
+it("remembers of each caller apart, and of a bounded number of callers", () => {
+  const links = open(owner("a", []), owner("b", []));
+  const caller = (id: string) => ({ id, name: id });
+  links.out(caller("first"), "a", "x://1");
+  for (let number = 0; number < 10_001; number += 1) links.out(caller("second"), "a", `x://${number}`);
+  expect(links.find(caller("first"), "x://1")).toEqual({ label: "a", uri: "x://1" });
+  for (let number = 0; number < 99; number += 1) links.out(caller(`later ${number}`), "a", "x://1");
+  expect(links.find(caller("first"), "x://1")).toBeUndefined();
+  expect(links.find(caller("second"), "x://10000")).toEqual({ label: "a", uri: "x://10000" });
+});
+
 it("finds the server whose template gives a URI", () => {
   const links = open(owner("a", [], ["x://{id}", "y://{id}"]), owner("b", ["x://1"], ["y://{id}"]));
   expect(links.find(LOCAL, "x://1")).toEqual({ label: "b", uri: "x://1" });

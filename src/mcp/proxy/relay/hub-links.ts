@@ -1,5 +1,6 @@
 import { BelljarError } from "../../../errors.ts";
 import type { Principal } from "../../../sandbox/sandbox.ts";
+import { digestText } from "../sources/canonical.ts";
 import { canGive } from "./uri-template.ts";
 
 /** What one server of a caller lists. */
@@ -20,8 +21,11 @@ export interface Found {
 
 const SCHEME = "belljar-mcp://";
 const UI = "ui://";
-/** Of resources that are in no list, but in an answer. */
+/** Of resources that are in no list, but in an answer: of one principal, and how many principals have any. */
 const LINKED_MAX = 10_000;
+const LINKING_MAX = 100;
+/** In characters. A longer one goes out with its server, and is found by that. */
+const URI_MAX = 4_096;
 
 /**
  * How callers write the URIs of their servers. A URI goes out as its server writes it, while one server of the caller has it. Once a second
@@ -30,8 +34,8 @@ const LINKED_MAX = 10_000;
  */
 export class HubLinks {
   readonly #ownersOf: (principal: Principal) => readonly LinkOwner[];
-  /** Least recently seen first. */
-  readonly #linked = new Map<string, true>();
+  /** By the principal's id. Least recently seen first, in both. */
+  readonly #linked = new Map<string, Map<string, true>>();
 
   constructor(ownersOf: (principal: Principal) => readonly LinkOwner[]) {
     this.#ownersOf = ownersOf;
@@ -40,7 +44,9 @@ export class HubLinks {
   /** A URI of an answer or a list, for the caller. */
   out(principal: Principal, label: string, uri: string): string {
     const owners = this.#ownersOf(principal);
-    if (!owners.some((owner) => owner.uris.has(uri))) this.#note(principal, label, uri);
+    const isListed = owners.some((owner) => owner.uris.has(uri));
+    if (!isListed && uri.length > URI_MAX) return qualified(label, uri);
+    if (!isListed) this.#note(principal, label, uri);
     const having = this.#having(principal, owners, uri);
     const isItsOwn = having.length === 1 && having[0]?.label === label && !isTaken(owners, uri);
     return isItsOwn ? uri : qualified(label, uri);
@@ -72,22 +78,29 @@ export class HubLinks {
   /** Those that list it, or else those in whose answers it was. */
   #having(principal: Principal, owners: readonly LinkOwner[], uri: string): readonly LinkOwner[] {
     const listing = owners.filter((owner) => owner.uris.has(uri));
-    return listing.length > 0 ? listing : owners.filter(({ label }) => this.#linked.has(keyOf(principal, label, uri)));
+    return listing.length > 0 ? listing : owners.filter(({ label }) => this.#linked.get(principal.id)?.has(keyOf(label, uri)));
   }
 
-  #note(principal: Principal, label: string, uri: string): void {
-    const key = keyOf(principal, label, uri);
-    this.#linked.delete(key);
-    this.#linked.set(key, true);
-    for (const oldest of this.#linked.keys()) {
-      if (this.#linked.size <= LINKED_MAX) break;
-      this.#linked.delete(oldest);
-    }
+  #note({ id }: Principal, label: string, uri: string): void {
+    const linked = this.#linked.get(id) ?? new Map<string, true>();
+    setLast(linked, keyOf(label, uri), true, LINKED_MAX);
+    setLast(this.#linked, id, linked, LINKING_MAX);
   }
 }
 
-function keyOf({ id }: Principal, label: string, uri: string): string {
-  return JSON.stringify([id, label, uri]);
+/** Puts it behind the others, of which the first make room. */
+function setLast<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= most) break;
+    map.delete(oldest);
+  }
+}
+
+/** A digest, because a server chooses how long its URIs are. No label has a slash. */
+function keyOf(label: string, uri: string): string {
+  return digestText(`${label}/${uri}`);
 }
 
 function qualified(label: string, uri: string): string {

@@ -50,6 +50,8 @@ export class ServerLists implements AsyncDisposable {
   #teller: ServerInstance | undefined;
   #isWanted = false;
   #wake: () => void = () => undefined;
+  /** Lists of which something was left out, and told. */
+  readonly #told = new Set<string>();
   /** Told after the next list. */
   readonly #waiting: (() => void)[] = [];
 
@@ -77,6 +79,7 @@ export class ServerLists implements AsyncDisposable {
   async restart(): Promise<void> {
     this.#state = { state: "starting" };
     this.#failures = 0;
+    this.#told.clear();
     if (this.#closing.signal.aborted) return;
     const listed = new Promise<void>((resolve) => void this.#waiting.push(resolve));
     this.#want();
@@ -137,7 +140,7 @@ export class ServerLists implements AsyncDisposable {
     const late = AbortSignal.timeout(LIST_MS);
     const signal = AbortSignal.any([this.#closing.signal, late]);
     try {
-      const tools = await listItems(session, TOOLS, signal);
+      const tools = await listItems(session, TOOLS, { signal, leftOut: this.#leftOut("tools") });
       const others = Object.entries(OTHERS).map(async ([name, list]) => [name, await this.#listOther(session, list, signal)] as const);
       const { capabilities } = session;
       return { capabilities, tools, ...(Object.fromEntries(await Promise.all(others)) as Omit<Listed, "tools" | "capabilities">) };
@@ -151,12 +154,22 @@ export class ServerLists implements AsyncDisposable {
   /** A server that cannot list these has its tools nevertheless. */
   async #listOther(session: ServerSession, list: ItemList, signal: AbortSignal): Promise<readonly JsonObject[]> {
     try {
-      return await listItems(session, list, signal);
+      return await listItems(session, list, { signal, leftOut: this.#leftOut(list.field) });
     } catch (cause) {
       if (signal.aborted || session.hasEnded() || !(cause instanceof BelljarError)) throw cause;
       if (cause.code !== "SERVER_REFUSED") this.#options.report(cause.message);
       return [];
     }
+  }
+
+  /** Tells of the first of each list. */
+  #leftOut(field: string): (name: string | undefined) => void {
+    return (name = "") => {
+      if (this.#told.has(field)) return;
+      this.#told.add(field);
+      const what = `${JSON.stringify(name.slice(0, 100))} and whatever else of its ${field} is larger than 512 KiB, 10,000 values or 500 levels`;
+      this.#options.report(`The server "${this.#options.name}" lists more than callers can be shown: ${what} is left out`);
+    };
   }
 
   #fail(cause: unknown): void {

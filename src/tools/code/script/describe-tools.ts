@@ -6,6 +6,8 @@ import { signature, type SignatureLanguage } from "./signatures.ts";
 /** Characters of all signatures of one answer; about 8,000 tokens. */
 const SHOWN_MAX = 32_000;
 const NAMES_MAX = 20;
+/** Parts and properties of schemas that are looked at for one answer. */
+const WORK_MAX = 200_000;
 
 export interface Described {
   readonly tools: readonly CodeTool[];
@@ -25,13 +27,14 @@ export function describeTools({ tools, paths }: Described, wanted: readonly stri
     for (const index of found) chosen.add(index);
   }
   const lines: string[] = [];
+  const work = { left: WORK_MAX };
   let room = SHOWN_MAX;
   for (const index of chosen) {
     const [tool, path] = [tools[index], paths[index]];
     if (!tool || !path) continue;
-    const text = signature(tool, path, language);
+    const text = signature(tool, path, { language, work });
     room -= text.length;
-    if (room < 0) break;
+    if (room < 0 || work.left <= 0) break;
     lines.push(text);
   }
   const left = chosen.size - lines.length;

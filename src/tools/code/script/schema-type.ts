@@ -17,19 +17,28 @@ const PARTS_MAX = 200;
 const LEVELS_MAX = 6;
 const FIELDS_MAX = 100;
 const CHOICES_MAX = 20;
+const REQUIRED_MAX = 1_000;
+/** In characters. What a longer one names is left out. */
+const NAME_MAX = 200;
+const REFERENCE_MAX = 1_000;
+
+/** What may still be looked at for one answer: parts, and keys of their properties. Whatever is written counts it down. */
+export interface Work {
+  left: number;
+}
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A JSON Schema as a type, in bounded work and length whatever stands in the schema. What the language cannot say is `any`. */
-export function schemaType(schema: JsonSchema, dialect: Dialect): string {
-  return new TypeWriter(schema, dialect).write(schema, 0);
+export function schemaType(schema: JsonSchema, dialect: Dialect, work: Work): string {
+  return new TypeWriter(schema, dialect, work).write(schema, 0);
 }
 
 /** Properties of the schema's object, with their types. */
-export function schemaFields(schema: JsonSchema, dialect: Dialect): readonly SchemaField[] {
-  const writer = new TypeWriter(schema, dialect);
-  const required = requiredOf(schema);
-  return propertiesOf(schema).map(([name, property]) => {
+export function schemaFields(schema: JsonSchema, dialect: Dialect, work: Work): readonly SchemaField[] {
+  const writer = new TypeWriter(schema, dialect, work);
+  const { properties, required } = writer.objectOf(schema);
+  return properties.map(([name, property]) => {
     const description = isFields(property) && typeof property["description"] === "string" ? property["description"] : undefined;
     return { name, type: writer.write(property, 1), isRequired: required.has(name), description };
   });
@@ -42,20 +51,30 @@ export interface SchemaField {
   readonly description: string | undefined;
 }
 
+interface ObjectPart {
+  readonly properties: readonly (readonly [string, unknown])[];
+  readonly required: ReadonlySet<unknown>;
+}
+
 class TypeWriter {
   readonly #root: Fields;
   readonly #dialect: Dialect;
+  readonly #work: Work;
+  /** A schema may refer to one of its parts from all others. */
+  readonly #objects = new Map<Fields, ObjectPart>();
   #parts = 0;
 
-  constructor(root: Fields, dialect: Dialect) {
+  constructor(root: Fields, dialect: Dialect, work: Work) {
     this.#root = root;
     this.#dialect = dialect;
+    this.#work = work;
   }
 
   write(schema: unknown, level: number): string {
     const { words, oneOf, constant } = this.#dialect;
     this.#parts += 1;
-    if (!isFields(schema) || level > LEVELS_MAX || this.#parts > PARTS_MAX) return words.any;
+    this.#work.left -= 1;
+    if (!isFields(schema) || level > LEVELS_MAX || this.#parts > PARTS_MAX || this.#work.left <= 0) return words.any;
     if (typeof schema["$ref"] === "string") return this.write(this.#find(schema["$ref"]), level + 1);
     if (Array.isArray(schema["enum"])) return schema["enum"].length > CHOICES_MAX ? words.any : oneOf(schema["enum"].map(constant));
     if ("const" in schema) return constant(schema["const"]);
@@ -80,15 +99,30 @@ class TypeWriter {
 
   #object(schema: Fields, level: number): string {
     const { fields, field, map } = this.#dialect;
-    const properties = propertiesOf(schema);
+    const { properties, required } = this.objectOf(schema);
     if (properties.length === 0) return map(this.write(schema["additionalProperties"], level + 1));
-    const required = requiredOf(schema);
     return fields(properties.map(([name, property]) => field(name, this.write(property, level + 1), required.has(name))));
+  }
+
+  objectOf(schema: Fields): ObjectPart {
+    const known = this.#objects.get(schema);
+    if (known) return known;
+    const { properties, required } = schema;
+    const given = isFields(properties) ? properties : {};
+    const names = Object.keys(given);
+    this.#work.left -= names.length;
+    const shown = names.slice(0, FIELDS_MAX).filter((name) => name.length <= NAME_MAX);
+    const part: ObjectPart = {
+      properties: shown.map((name) => [name, given[name]]),
+      required: new Set(Array.isArray(required) ? required.slice(0, REQUIRED_MAX) : []),
+    };
+    this.#objects.set(schema, part);
+    return part;
   }
 
   /** Only what lies in the schema itself. */
   #find(reference: string): unknown {
-    if (!reference.startsWith("#/")) return undefined;
+    if (!reference.startsWith("#/") || reference.length > REFERENCE_MAX) return undefined;
     let found: unknown = this.#root;
     for (const key of reference.slice(2).split("/").slice(0, LEVELS_MAX)) {
       const name = key.replaceAll("~1", "/").replaceAll("~0", "~");
@@ -96,14 +130,6 @@ class TypeWriter {
     }
     return found;
   }
-}
-
-function propertiesOf({ properties }: Fields): readonly (readonly [string, unknown])[] {
-  return isFields(properties) ? Object.entries(properties).slice(0, FIELDS_MAX) : [];
-}
-
-function requiredOf({ required }: Fields): ReadonlySet<unknown> {
-  return new Set(Array.isArray(required) ? required : []);
 }
 
 function isFields(value: unknown): value is Fields {

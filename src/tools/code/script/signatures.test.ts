@@ -17,7 +17,7 @@ const proxied = (server: string, of: string): CodeTool =>
 const write = (properties: object, more: object = {}): readonly string[] =>
   (["typescript", "python"] as const).map(
     (language) =>
-      signature(tool("t", { properties, ...more }), ["t"], language)
+      signature(tool("t", { properties, ...more }), ["t"], { language, work: { left: 100_000 } })
         .split("\n")
         .at(-1) ?? "",
   );
@@ -59,12 +59,18 @@ it("writes a schema that holds itself, one of ten thousand fields and one of a t
   ];
   for (const schema of hostile)
     for (const language of ["typescript", "python"] as const)
-      expect(signature(tool("t", schema), ["t"], language).length, JSON.stringify(schema).slice(0, 80)).toBeLessThan(16_000);
+      expect(
+        signature(tool("t", schema), ["t"], { language, work: { left: 100_000 } }).length,
+        JSON.stringify(schema).slice(0, 80),
+      ).toBeLessThan(16_000);
 });
 
 it("lets no text of a tool end its comment or write a line of its own", () => {
   const schema = { properties: { a: { type: "string", description: "one\r\u2028two\u001b[31m" } } };
-  const text = signature(tool("t", schema, { description: "Does\nit */ tools.evil()" }), ["t"], "typescript");
+  const text = signature(tool("t", schema, { description: "Does\nit */ tools.evil()" }), ["t"], {
+    language: "typescript",
+    work: { left: 100_000 },
+  });
   expect(text.split(/[\r\n\u2028\u2029]/)).toEqual([
     "// Does it */ tools.evil()",
     "//   a: one two [31m",
@@ -100,4 +106,41 @@ it("describes all tools of a server, each once, and says how many are left out",
   const text = describeTools({ tools: many, paths: scriptPaths(many) }, ["one"], "javascript");
   expect(text.length).toBeLessThan(34_000);
   expect(text).toMatch(/\[\d+ more are left out: name fewer\]$/);
+});
+
+it.each(["typescript", "python"] as const)(
+  "looks at each part of a schema once, and at the beginning of a constant, for %s",
+  (language) => {
+    let looks = 0;
+    const count = <Given extends object>(given: Given): Given =>
+      new Proxy(given, { ownKeys: (target) => ((looks += 1), Reflect.ownKeys(target)) });
+    const read = (): number => (looks += 1);
+    const schema = {
+      $defs: { all: { type: "object", properties: count({ a: { type: "string" } }) }, one: { const: { toJSON: read } } },
+      properties: Object.fromEntries(
+        Array.from({ length: 100 }, (_, at) => [`a${at}`, { $ref: at % 2 === 0 ? "#/$defs/all" : "#/$defs/one" }]),
+      ),
+    };
+    signature(tool("t", schema), ["t"], { language, work: { left: 100_000 } });
+    // Of the fields, and of the whole.
+    expect(looks).toBe(language === "python" ? 1 : 2);
+  },
+);
+
+it("writes names and constants of any length, and lists and objects as constants, in few characters", () => {
+  const [long, far] = ["x".repeat(100_000), { $ref: `#/$defs/${"y".repeat(100_000)}` }];
+  const [typescript = "", python = ""] = write({ [long]: {}, a: { const: long }, b: { const: [long] }, c: far });
+  expect(typescript).toBe(`tools.t(args?: { a?: "${"x".repeat(99)}; b?: unknown; c?: unknown }): Promise<string>`);
+  expect(python).toBe(`tools.t(*, a: Literal["${"x".repeat(99)}] = ..., b: Any = ..., c: Any = ...) -> str`);
+});
+
+it("describes no more tools once it has looked at very much, however few characters that gave", () => {
+  const properties = Object.fromEntries(Array.from({ length: 9_000 }, (_, at) => [`${"x".repeat(201)}${at}`, {}]));
+  const many = Array.from({ length: 100 }, (_, at) => ({ ...tool("t", { properties }), name: `t${at}` }));
+  const text = describeTools(
+    { tools: many, paths: scriptPaths(many) },
+    many.map(({ name }) => name),
+    "javascript",
+  );
+  expect(text).toMatch(/\[89 more are left out: name fewer\]$/);
 });

@@ -1,14 +1,17 @@
 import type { CodeTool } from "../../../catalog/tool.ts";
-import type { JsonSchema } from "../../../catalog/tool-schema.ts";
 import type { ScriptTool } from "../../../dynamic/harness/ask-harness.ts";
-import { type Dialect, schemaFields, type SchemaField, schemaType } from "./schema-type.ts";
+import { type Dialect, schemaFields, type SchemaField, schemaType, type Work } from "./schema-type.ts";
 
 const CONSTANT_MAX = 100;
 const TYPE_MAX = 2_000;
 const DESCRIPTION_MAX = 300;
 const FIELD_DESCRIPTION_MAX = 120;
 
-const constant = (value: unknown): string => JSON.stringify(value)?.slice(0, CONSTANT_MAX) ?? "null";
+/** Cut first: a constant may be as long as the schema. Undefined for lists and objects, which are none of a type. */
+const constant = (value: unknown): string | undefined => {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, CONSTANT_MAX)).slice(0, CONSTANT_MAX);
+  return typeof value === "object" && value !== null ? undefined : String(value);
+};
 const key = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
 
 const TYPESCRIPT: Dialect = {
@@ -16,7 +19,7 @@ const TYPESCRIPT: Dialect = {
   list: (item) => `Array<${item}>`,
   map: (value) => `Record<string, ${value}>`,
   oneOf: (types) => types.join(" | ") || "unknown",
-  constant,
+  constant: (value) => constant(value) ?? "unknown",
   field: (name, type, isRequired) => `${key(name)}${isRequired ? "" : "?"}: ${type}`,
   fields: (fields) => `{ ${fields.join("; ")} }`,
 };
@@ -26,29 +29,38 @@ const PYTHON: Dialect = {
   list: (item) => `list[${item}]`,
   map: (value) => `dict[str, ${value}]`,
   oneOf: (types) => types.join(" | ") || "Any",
-  constant: (value) => (value === null ? "None" : typeof value === "boolean" ? (value ? "True" : "False") : `Literal[${constant(value)}]`),
+  constant: pythonConstant,
   field: (name, type, isRequired) => `${JSON.stringify(name)}${isRequired ? "" : "?"}: ${type}`,
   fields: (fields) => `{${fields.join(", ")}}`,
 };
 
-export type SignatureLanguage = "javascript" | "typescript" | "python";
-
-/** How a script calls the tool, with what it does: as a declaration that a model reads. No text of the tool ends its comment. */
-export function signature(tool: CodeTool, [name, path = name]: ScriptTool, language: SignatureLanguage): string {
-  const isPython = language === "python";
-  const dialect = isPython ? PYTHON : TYPESCRIPT;
-  const fields = schemaFields(tool.input.schema, dialect);
-  const answer = tool.output ?? tool.value;
-  const result = answer ? cut(schemaType(answer.schema, dialect), dialect) : isPython ? "str" : "string";
-  const notes = [oneLine(tool.description, DESCRIPTION_MAX), ...fields.flatMap(describeField)];
-  const comment = isPython ? notes.map((note) => `# ${note}`) : notes.map((note) => `// ${note}`);
-  return [...comment, isPython ? pythonCall(path, fields, result) : typescriptCall(path, fields, result, tool.input.schema)].join("\n");
+function pythonConstant(value: unknown): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  const text = constant(value);
+  return text === undefined ? "Any" : `Literal[${text}]`;
 }
 
-// eslint-disable-next-line max-params -- the parts of one line
-function typescriptCall(path: string, fields: readonly SchemaField[], result: string, input: JsonSchema): string {
+export type SignatureLanguage = "javascript" | "typescript" | "python";
+
+export interface SignatureOptions {
+  readonly language: SignatureLanguage;
+  readonly work: Work;
+}
+
+/** How a script calls the tool, with what it does: as a declaration that a model reads. No text of the tool ends its comment. */
+export function signature(tool: CodeTool, [name, path = name]: ScriptTool, { language, work }: SignatureOptions): string {
+  const isPython = language === "python";
+  const dialect = isPython ? PYTHON : TYPESCRIPT;
+  const fields = schemaFields(tool.input.schema, dialect, work);
+  const answer = tool.output ?? tool.value;
+  const result = answer ? cut(schemaType(answer.schema, dialect, work), dialect) : isPython ? "str" : "string";
+  const notes = [oneLine(tool.description, DESCRIPTION_MAX), ...fields.flatMap(describeField)];
+  const comment = isPython ? notes.map((note) => `# ${note}`) : notes.map((note) => `// ${note}`);
+  if (isPython) return [...comment, pythonCall(path, fields, result)].join("\n");
   const optional = fields.some(({ isRequired }) => isRequired) ? "" : "?";
-  return `tools.${path}(args${optional}: ${cut(schemaType(input, TYPESCRIPT), TYPESCRIPT)}): Promise<${result}>`;
+  const input = cut(schemaType(tool.input.schema, TYPESCRIPT, work), TYPESCRIPT);
+  return [...comment, `tools.${path}(args${optional}: ${input}): Promise<${result}>`].join("\n");
 }
 
 function pythonCall(path: string, fields: readonly SchemaField[], result: string): string {
