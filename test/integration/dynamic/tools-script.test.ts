@@ -171,6 +171,16 @@ describe("a script that calls tools which need approval", () => {
     expect(lab.begun.names).toHaveLength(begun);
   });
 
+  it("waits for the command line if the question is cancelled", async () => {
+    const { asked, call } = asking({ action: "cancel" });
+    const refused = await call({ code, calls: { mcp_memo_merge: 4 } });
+    expect(textOf(refused)).toMatch(/^APPROVAL_NEEDED: .* belljar approval give [0-9a-f]{16}/);
+    expect(asked).toHaveLength(1);
+    const waiting = await new StoredApprovals(lab.lab.path).list();
+    expect(waiting.filter(({ shown }) => shown.includes("at most 4 times"))).toHaveLength(1);
+    await Promise.all(waiting.map(({ id }) => new StoredApprovals(lab.lab.path).refuse(id)));
+  });
+
   it("says what to write if it names them not, and calls none", async () => {
     const { asked, call } = asking({ action: "accept", content: { approve: true } });
     const result = await call({ code: "return await tools.memo.merge();" });
