@@ -7,7 +7,7 @@ import type { CliClient } from "../mcp-client/open-client.ts";
 import { withClient } from "../mcp-client/open-client.ts";
 import { renderResult } from "../mcp-client/render-content.ts";
 import { printJson, printLine, printProblems } from "../print.ts";
-import { didYouMean } from "../suggest.ts";
+import { didYouMean } from "../../files/suggest.ts";
 import { usage } from "../usage.ts";
 
 const SHOWN_MAX = 20;
