@@ -74,12 +74,19 @@ it("asks the person at the client before the call, who is shown all of it", asyn
 
 it.each<[string, ClientAnswer]>([
   ["declines", { action: "decline" }],
-  ["chooses nothing", { action: "cancel" }],
   ["says no", { action: "accept", content: { approve: false } }],
 ])("does not make a call if the person %s", async (_what, answer) => {
   const lab = openLab({ answer });
   expect(await lab.call("remove")).toMatchObject({ isError: true, value: { code: "FORBIDDEN" } });
   expect(lab.ran).toEqual([]);
+});
+
+it("has a call wait if its question was cancelled, as clients without a person do", async () => {
+  const lab = openLab({ answer: { action: "cancel" } });
+  const refused = await lab.call("remove");
+  expect(refused).toMatchObject({ isError: true, value: { code: "APPROVAL_NEEDED" } });
+  expect(refused.content).toMatchObject([{ text: expect.stringContaining("belljar approval give 0123456789abcdef") }]);
+  expect([lab.ran, lab.waiting, lab.asked]).toEqual([[], [expect.stringContaining('"id": 1')], [expect.any(String)]]);
 });
 
 it("says how to approve it where nobody can be asked, and makes the same call once then", async () => {

@@ -24,7 +24,7 @@ export type Approval = "asked" | "given";
 
 /**
  * Has a person approve exactly this call, which is then made once: by an approval that was given before, or by asking through the client. Rejects
- * with `APPROVAL_NEEDED` if nobody can be asked, which says how to approve it, and with `FORBIDDEN` if the person does not want it.
+ * with `APPROVAL_NEEDED` if nobody answers, which says how to approve it, and with `FORBIDDEN` if the person says no.
  */
 export async function approveCall(call: NamedCall, text: string, { approvals, client, signal }: ApprovalParts): Promise<Approval> {
   const shown = showText(text);
@@ -44,11 +44,11 @@ export function tellCall({ name, from }: Tool, args: unknown): string {
   return `A model wants to call the tool ${name}${of}. Its arguments:\n${JSON.stringify(args, null, 2) ?? "none"}`;
 }
 
-/** False if nobody can be asked. */
+/** False if nobody can be asked, or if nothing was chosen: a client without a person cancels what it is asked. */
 async function askPerson(message: string, client: CallClient | undefined, signal: AbortSignal): Promise<boolean> {
   try {
     const answer = await askThrough(client, { message, form: Consent }, signal);
-    if (answer.accepted && answer.form.approve) return true;
+    if (answer.accepted ? answer.form.approve : answer.reason === "cancelled") return answer.accepted;
   } catch (cause) {
     if (cause instanceof BelljarError && cause.code === "PERSON_UNREACHABLE") return false;
     throw cause;

@@ -1,6 +1,6 @@
 import { COMMANDS, GLOBAL_OPTIONS } from "./command-table.ts";
 import type { CommandSpec, OptionSpec } from "./command.ts";
-import { didYouMean } from "./suggest.ts";
+import { didYouMean } from "../files/suggest.ts";
 import { usage } from "./usage.ts";
 
 /** The noun that may be left out: `belljar list` is `belljar sandbox list`. */

@@ -4,7 +4,7 @@ import type { CommandCall, CommandSpec, OptionSpec } from "./command.ts";
 import { complete } from "./complete.ts";
 import { findCommand, findWords, isOption, takesNext, verbsOf } from "./find-command.ts";
 import { commandHelp, groupHelp, invocation, mainHelp } from "./help.ts";
-import { didYouMean } from "./suggest.ts";
+import { didYouMean } from "../files/suggest.ts";
 import { usage } from "./usage.ts";
 
 /** The request of a command line: a help text to show, or a command to run. */

@@ -1,5 +1,5 @@
 import { isRecord } from "../mcp/client/config/is-record.ts";
-import { didYouMean } from "./suggest.ts";
+import { didYouMean } from "../files/suggest.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
 import { hubServer } from "../support/hub-lab.ts";
+import { writeMcpConfig } from "../support/mcp-config.ts";
 import { CLI, openTestHome, openTestServer, type TestHome } from "../support/served-home.ts";
 import { use, useTool } from "../support/use-tool.ts";
 
@@ -48,6 +49,24 @@ it("serves tools that no list shows to searches and scripts, and tells new clien
   const { instructions } = await use(new URL(`${server.url}/mcp`), "search_tools", { query: "count" });
   expect(instructions).toMatch(/\n\d+ tools of MCP servers are in no list: .*search_tools.* They are of: one \d+\.\n/);
 });
+
+it("serves a one-shot client from its first start on, with tools that its list did not show", async () => {
+  await using fresh = await openTestHome();
+  await using cli = await openCliHome();
+  const hidden = join(folder, "hidden.json");
+  await writeFile(hidden, JSON.stringify({ mcpServers: { one: hubServer({ list: "search", approve: "always" }) } }));
+  const bj = { command: process.execPath, args: [CLI, "mcp", "--mcp-config", hidden], env: { ...fresh.env } };
+  const config = writeMcpConfig(cli.folder, { bj });
+  const call = (...argv: string[]) => cli.run(["client", "call", "bj", ...argv, "--config", config]);
+  expect(await call("execute_tools_script", "code=return 7;")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^7\n/) });
+  const asked = await call("mcp_one_count");
+  expect(asked, "nobody was asked, so nobody refused").toMatchObject({ code: 1, stderr: expect.stringMatching(/^APPROVAL_NEEDED: /m) });
+  const [, id = ""] = /approval give ([0-9a-f]{16}),/.exec(asked.stderr) ?? [];
+  expect(await cli.run(["approval", "give", id, "--home", join(fresh.path, ".belljar")])).toMatchObject({ code: 0 });
+  expect(await call("mcp_one_count")).toMatchObject({ code: 0, stdout: "1\n" });
+  const slip = await call("execute_cod", "code=1");
+  expect(slip).toMatchObject({ code: 2, stderr: expect.stringContaining('lists no tool "execute_cod". Did you mean "execute_code"?') });
+}, 120_000);
 
 it("has a person approve a call at the command line, once", async () => {
   const held = join(folder, "held.json");

@@ -70,6 +70,7 @@ it("takes the servers of a host's file, with its comments, and leaves out those 
       "one": { "command": "sh", "args": ["-c", "echo \${HOME}"], "autoApprove": ["*"], },
       "two": { "url": "https://mcp.example.com/mcp", "headers": { "Authorization": "Bearer key" } },
       "none": { "args": [] },
+      "slip": { "command": "sh", "netwrok": "none" },
       "twin": { "command": "a" }, "twin": { "command": "b" },
     },
   }`;
@@ -77,6 +78,7 @@ it("takes the servers of a host's file, with its comments, and leaves out those 
   const added = await cli.run(["server", "add", "--from", file]);
   expect(added).toMatchObject({ code: 1, stdout: "one\ntwo\n" });
   expect(added.stderr).toMatch(/none is not added: .*command: is missing/);
+  expect(added.stderr).toMatch(/slip is not added: .*netwrok: is no field\. Did you mean "network"\?/);
   expect(added.stderr).toMatch(/twin is not added: .*two servers of this name/);
   expect((await cli.run(["server", "info", "two"])).stdout).not.toContain("Bearer");
   expect(await cli.run(["server", "add", "twin", "--from", file])).toMatchObject({
@@ -85,7 +87,7 @@ it("takes the servers of a host's file, with its comments, and leaves out those 
   });
   expect(await cli.run(["server", "add", "gone", "--from", file])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("names one, two"),
+    stderr: expect.stringContaining("names one, two, slip"),
   });
 }, 60_000);
 

@@ -70,7 +70,7 @@ verifies(
     const mine = "return (await tools.own());";
     expect(returned(await lab.script(mine))).toBe("mine");
     const other = await lab.call("execute_tools_script", { code: mine }, { principal: { id: "other", name: "other" } });
-    expect(other, "another caller's tools are not there").toMatchObject({ isError: true, value: { error: { name: "TypeError" } } });
+    expect(other, "another caller's tools are not there").toMatchObject({ isError: true, value: { error: { name: "ToolError" } } });
     expect(returned(await lab.script("return tools.memo.write();"))).toBe("written");
     const names = returned(await lab.call("execute_tools_script", { code: "return Object.keys(tools.memo);" }, { principal: READER }));
     expect(names).toContain("add");
@@ -134,6 +134,7 @@ verifies(
     await using lab = await openScriptLab();
     const flood = await python(lab, 'for _ in range(20000):\n    forge("mcp_memo_say_hello")\nimport time\ntime.sleep(60)');
     expect(flood).toMatchObject({ isError: true, value: { code: "QUOTA_EXCEEDED" } });
+    expect(lab.begun.names.length, "calls were made until then").toBeGreaterThan(0);
     expect(lab.begun.names.length).toBeLessThanOrEqual(1_000);
     const told = await lab.script(`
       let last;
@@ -145,11 +146,12 @@ verifies(
       'os.write(channel, b"{" + token.encode())\nfor _ in range(200):\n    os.write(channel, b"x" * 1048576)\nreturn 1',
     );
     expect(large).toMatchObject({ isError: true, value: { code: "RESULT_TOO_LARGE" } });
-    const honest = await lab.script('return tools.memo.add({ a: "x".repeat(9 * 1048576) }).catch((error) => error.message.slice(0, 60));');
-    expect(returned(honest)).toMatch(/8/);
+    const honest = await lab.script('return tools.memo.add({ a: "x".repeat(9 * 1048576) }).catch((error) => error.message);');
+    expect(returned(honest)).toBe("$ has more than 8388608 bytes of JSON");
     const answer = await lab.script('return "x".repeat(9 * 1048576);');
-    expect(answer).toMatchObject({ isError: true });
+    expect(answer).toMatchObject({ isError: true, value: { code: "TOOL_FAILED", error: { name: "ResultError" } } });
     const printed = await lab.script('for (let count = 0; count < 100000; count += 1) console.log("x".repeat(100)); return 1;');
+    expect(returned(printed)).toBe(1);
     expect(printed.content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0)).toBeLessThan(6_000);
     expect((await lab.script("for (;;) ;", "javascript", { timeout_ms: 4_000 })).value).toMatchObject({ code: "EXEC_TIMEOUT" });
   },

@@ -4,7 +4,7 @@ import { isRecord } from "../../mcp/client/config/is-record.ts";
 import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { McpTool } from "../../mcp/client/mcp-client.ts";
 import { renderResult } from "../mcp-client/render-content.ts";
-import { didYouMean } from "../suggest.ts";
+import { didYouMean } from "../../files/suggest.ts";
 import type { Conversation } from "./conversation.ts";
 import type { CallResult, Model, ModelCall, ModelReply, ModelTool, ModelUsage } from "./model.ts";
 

@@ -6,7 +6,7 @@ import type { CliClient } from "../mcp-client/open-client.ts";
 import { withClient } from "../mcp-client/open-client.ts";
 import { firstText, renderContents } from "../mcp-client/render-content.ts";
 import { printJson, printLine, printTable } from "../print.ts";
-import { didYouMean } from "../suggest.ts";
+import { didYouMean } from "../../files/suggest.ts";
 import { usage } from "../usage.ts";
 import { parsePairs } from "../values.ts";
 

@@ -7,7 +7,7 @@ import { type CalledTool, type ToolCalls, withToolCalls } from "../compose/open-
 import { renderContent } from "../mcp-client/render-content.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
-import { didYouMean } from "../suggest.ts";
+import { didYouMean } from "../../files/suggest.ts";
 
 /** Exits with 1 if the tool answers an error, which is printed on stderr. */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {

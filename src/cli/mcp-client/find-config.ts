@@ -10,7 +10,7 @@ import { readMcpConfig } from "../../mcp/client/open-mcp-client.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
 import { printLine, printProblems } from "../print.ts";
-import { didYouMean } from "../suggest.ts";
+import { didYouMean } from "../../files/suggest.ts";
 import { usage } from "../usage.ts";
 import { Approvals } from "./approvals.ts";
 import { withLines } from "./read-lines.ts";

@@ -1,6 +1,24 @@
 import { expect, it } from "vitest";
 import { assertHasEffect, readHubSettings } from "./hub-settings.ts";
 
+/** Keys that hosts write beside those that are read. */
+const HOST_KEYS = `
+  type transport transportType transport_type command args env envFile env_file env_vars envs env_keys cmd cwd working_directory workingDirectory
+  url uri httpUrl serverUrl baseUrl base_url endpoint headers http_headers headersHelper auth oauth apiKey bearerToken scopes
+  disabled enabled isActive active is_active enable required optional start_on_launch autostart autoStart startup bundled isBuiltin
+  timeout timeout_ms timeoutMs initTimeout connectionTimeout startup_timeout_ms startup_timeout_sec tool_timeout_sec sseReadTimeout longRunning
+  autoApprove alwaysAllow auto_approve autoRun trust isTrusted approvalPolicy approval_mode default_tools_approval_mode alwaysLoad
+  disabledTools disabled_tools enabledTools enabled_tools includeTools excludeTools tools toolFilter available_tools toolPermissions permissions
+  name title description label labels displayName display_name id key uuid icon iconPath logoUrl faviconUrl icons tags note notes _comment comment
+  version gallery dev source settings context_server extension provider providerUrl registryUrl installSource dxtPath fromGalleryId marketplace
+  watchPaths roots requestOptions customUserVars requiresOAuth chatMenu serverInstructions instructions proxy sampling elicitation
+  authProviderType targetAudience targetServiceAccount supports_parallel_tool_calls options openapi passthroughHeaders perSession keepAliveInterval
+  ping host port path image volumes ports networks_allowed sandboxEnabled sandbox platform platforms runtime shell inputs retry retries reconnect
+  lastError state status owner created createdAt updatedAt remoteConfigured metadata meta _meta
+`
+  .trim()
+  .split(/\s+/);
+
 const place = { file: "mcp.json", name: "one" };
 
 it("gives a server that says nothing a sandbox without network and folders", () => {
@@ -57,6 +75,30 @@ it.each([
     expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringMatching(message) }),
   );
   expect(() => readHubSettings(entry, place)).toThrow(/^mcp\.json: server "one"/);
+});
+
+it.each([
+  ["aprove", "approve"],
+  ["netwrok", "network"],
+  ["Network", "network"],
+  ["mount", "mounts"],
+  ["isolaton", "isolation"],
+  ["secret", "secrets"],
+  ["limit", "limits"],
+  ["tempalte", "template"],
+  ["selcet", "select"],
+  ["lsit", "list"],
+  ["renmae", "rename"],
+  ["pins", "pin"],
+])("refuses %j, which is almost %j, and takes no server that it would not confine", (key, meant) => {
+  const message = `mcp.json: server "one", ${key}: is no field. Did you mean "${meant}"?`;
+  expect(() => readHubSettings({ command: "node", [key]: "x" }, place)).toThrow(
+    expect.objectContaining({ code: "CONFIG_INVALID", message }),
+  );
+});
+
+it.each(HOST_KEYS)("takes %j, which is another host's", (key) => {
+  expect(() => readHubSettings({ command: "node", [key]: "x" }, place)).not.toThrow();
 });
 
 it.each([

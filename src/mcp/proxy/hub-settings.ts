@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Listing } from "../../catalog/unlisted.ts";
 import type { BelljarError } from "../../errors.ts";
+import { slipOf } from "../../files/suggest.ts";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import type { CreateOptions } from "../../sandbox/sandbox.ts";
 import { createOptionsSchema } from "../../sandbox/wire/create-schema.ts";
@@ -14,11 +15,11 @@ export interface HubSettings {
   readonly network: NonNullable<CreateOptions["network"]>;
   readonly limits?: CreateOptions["limits"];
   readonly template?: string | undefined;
-  /** The folder of the host that it sees. */
   /** Of an entry with `docker run`: its sandbox begins with the template of this image. */
   readonly image?: ImageLaunch | undefined;
   /** By the name of a secret of the owner's. */
   readonly secrets?: Readonly<Record<string, ServerSecret>>;
+  /** The folder of the host that it sees. */
   readonly mount?: { readonly host: string; readonly mode: "copy" | "ro" | "rw" } | undefined;
   /** The upstream's names of the tools that callers get. Absent: all. */
   readonly select?: ReadonlySet<string> | undefined;
@@ -98,6 +99,7 @@ const settingsSchema = z.looseObject({
 export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
+  assertNoSlip(data, place);
   const { isolation, network, limits, template, mounts, secrets, select, rename, list, approve, pin } = data;
   const [only] = mounts;
   return {
@@ -117,6 +119,15 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
 
 function usesOf(secrets: Readonly<Record<string, z.output<typeof secret>>>): HubSettings["secrets"] {
   return Object.fromEntries(Object.entries(secrets).map(([name, { env, hosts }]) => [name, { env, hosts }]));
+}
+
+/** Throws `CONFIG_INVALID` for a key that is almost one of Belljar's: whoever wrote it believes that it confines the server. */
+function assertNoSlip(entry: Readonly<Record<string, unknown>>, place: { readonly file: string; readonly name: string }): void {
+  const names = Object.keys(settingsSchema.shape);
+  for (const key of Object.keys(entry)) {
+    const meant = names.includes(key) ? undefined : slipOf(key, names);
+    if (meant !== undefined) throw entryError(place, key, `is no field. Did you mean "${meant}"?`);
+  }
 }
 
 /** Throws `CONFIG_INVALID` for a field that looks as if it confined a server which runs in no sandbox. */

@@ -59,14 +59,39 @@ describe.each(["javascript", "typescript", "python"] as const)("a script in %s",
     const failed = await lab.script(write("const a = 1;\nthrow new RangeError('no');", "a = 1\nraise ValueError('no')"), language);
     expect(failed).toMatchObject({ isError: true, value: { code: "TOOL_FAILED", error: { message: "no" } } });
     expect(textOf(failed)).toMatch(isPython ? /script\.py", line 2/ : /script\.[jt]s:2/);
+    const broken = await lab.script(write("await tools.memo.fail();", "tools.memo.fail()"), language);
+    expect(textOf(broken), "of a tool, too").toContain("ToolError: it broke");
     const wrong = await lab.script(write("const a = 1;\nconst = 2;", "a = 1\n= 2"), language);
     expect(textOf(wrong)).toMatch(isPython ? /line 2/ : /script\.[jt]s:2/);
   });
 
-  it("says what it lacks if it returns nothing or names no tool", async () => {
+  it("says what it lacks if it returns nothing", async () => {
     expect(textOf(await lab.script("", language))).toContain("returned nothing");
-    const odd = textOf(await lab.script(write("return await tools.memo.ad({ a: 1 });", "return tools.memo.ad(a=1)"), language));
-    expect(odd).toMatch(isPython ? /tools\.memo has no ad; it has add, picture/ : /tools\.memo\.ad is not a function/);
+  });
+
+  it("throws what names the servers or their tools where a name is none, and takes no name in vain", async () => {
+    const caught = await run(
+      `const caught = (get) => { try { return get(); } catch (error) { return [error instanceof ToolError, error.code, error.message]; } };
+       const plain = [await tools, "memory" in tools, "memo" in tools].map((one) => one === tools || one);
+       return [caught(() => tools.memory.add({ a: 1 })), caught(() => tools.memo.ad({ a: 1 })), ...plain];`,
+      `def caught(get):
+    try:
+        return get()
+    except ToolError as error:
+        return [isinstance(error, ToolError), error.code, str(error)]
+plain = [True, hasattr(tools, "memory"), hasattr(tools, "memo") and "memo" in tools]
+return [caught(lambda: tools.memory.add(a=1)), caught(lambda: tools["memo"].ad(a=1)), *plain]`,
+    );
+    expect(caught).toEqual([
+      [true, "TOOL_NOT_FOUND", "There is no tools.memory. The servers are memo"],
+      [true, "TOOL_NOT_FOUND", expect.stringMatching(/^tools\.memo has no ad; it has add, picture, /)],
+      true,
+      false,
+      true,
+    ]);
+    const thrown = await lab.script(write("return await tools.memory.add({});", "return tools.memory.add()"), language);
+    expect(textOf(thrown)).toContain("ToolError: There is no tools.memory. The servers are memo");
+    expect(textOf(thrown)).toMatch(isPython ? /script\.py", line 1/ : /script\.[jt]s:1/);
   });
 
   it("describes the tools that it is asked for", async () => {
@@ -169,6 +194,16 @@ describe("a script that calls tools which need approval", () => {
     const begun = lab.begun.names.length;
     expect(await call({ code, calls: { mcp_memo_merge: 3 } })).toMatchObject({ isError: true, value: { code: "FORBIDDEN" } });
     expect(lab.begun.names).toHaveLength(begun);
+  });
+
+  it("waits for the command line if the question is cancelled", async () => {
+    const { asked, call } = asking({ action: "cancel" });
+    const refused = await call({ code, calls: { mcp_memo_merge: 4 } });
+    expect(textOf(refused)).toMatch(/^APPROVAL_NEEDED: .* belljar approval give [0-9a-f]{16}/);
+    expect(asked).toHaveLength(1);
+    const waiting = await new StoredApprovals(lab.lab.path).list();
+    expect(waiting.filter(({ shown }) => shown.includes("at most 4 times"))).toHaveLength(1);
+    await Promise.all(waiting.map(({ id }) => new StoredApprovals(lab.lab.path).refuse(id)));
   });
 
   it("says what to write if it names them not, and calls none", async () => {

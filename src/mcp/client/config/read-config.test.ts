@@ -117,6 +117,14 @@ describe("the tables of the hosts", () => {
 describe("entries that cannot be used", () => {
   it.each([
     [{}, "command: is missing, and so is url"],
+    [
+      { comand: "sh", args: [] },
+      'command: is missing, and so is url: a server has one of them. "comand" is no field: did you mean "command"?',
+    ],
+    [
+      { URL: "https://mcp.example.com" },
+      'command: is missing, and so is url: a server has one of them. "URL" is no field: did you mean "url"?',
+    ],
     [{ command: 7 }, "command: must be a text"],
     [{ command: "" }, "command: "],
     [{ command: [] }, "command: "],

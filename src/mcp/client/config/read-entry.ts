@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { BelljarError } from "../../../errors.ts";
+import { slipOf } from "../../../files/suggest.ts";
 import { readAuth } from "./read-auth.ts";
 import type { HttpConfig, HttpKind, ServerConfig, StdioConfig } from "./server-config.ts";
 
@@ -20,6 +21,8 @@ const table = z
 /** Of several hosts, and in several units, so a strange one is ignored. */
 const time = z.unknown().optional();
 const seconds = z.number().positive().optional();
+
+const TARGETS = ["command", "url", "httpUrl", "serverUrl"];
 
 /** The fields that mean something here, under the names of all hosts. Every other key is another host's, and is ignored. */
 const entrySchema = z.looseObject({
@@ -67,8 +70,17 @@ export function readEntry(value: unknown, place: EntryPlace): ServerConfig {
   const entry = parsed.data;
   if (entry.command !== undefined) return toStdio(entry, entry.command, place);
   const url = entry.httpUrl ?? entry.serverUrl ?? entry.url;
-  if (url === undefined) throw entryError(place, "command", "is missing, and so is url: a server has one of them");
+  if (url === undefined) throw entryError(place, "command", `is missing, and so is url: a server has one of them${adviceFor(entry)}`);
   return toHttp(entry, url, place);
+}
+
+/** Names the key that was probably meant to be the program or the address. */
+function adviceFor(entry: Entry): string {
+  for (const key of Object.keys(entry)) {
+    const meant = Object.hasOwn(entrySchema.shape, key) ? undefined : slipOf(key, TARGETS);
+    if (meant !== undefined) return `. "${key}" is no field: did you mean "${meant}"?`;
+  }
+  return "";
 }
 
 export function entryError({ file, name }: Omit<EntryPlace, "expands">, field: string, problem: string): BelljarError {

@@ -155,7 +155,9 @@ async function toResult(
     const content = boundTexts(returnedContent(answer.value), max_bytes, context);
     return textResult({ returned: answer.value ?? null, ...value }, [...content, { type: "text", text: below }]);
   }
-  const { name, message, traceback = null } = answer;
+  const { name, message } = answer;
+  // Empty where no line of the script is to blame.
+  const traceback = answer.traceback || null;
   const text = boundTexts([{ type: "text", text: traceback ?? `${name}: ${message}` }], max_bytes, context);
   const error = { name, message, traceback };
   return {

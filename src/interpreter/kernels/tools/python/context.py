@@ -24,6 +24,13 @@ class ToolError(Exception):
         self.code = code
 
 
+class NoTool(ToolError, AttributeError):
+    """A tool that there is not, as an attribute: `hasattr` is false."""
+
+
+NoTool.__name__ = NoTool.__qualname__ = "ToolError"
+
+
 class Called:
     """What a called tool answered. It may be awaited."""
 

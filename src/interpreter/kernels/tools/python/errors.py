@@ -9,12 +9,13 @@ MOST_MEMBERS = 10
 DEEPEST_GROUP = 4
 MOST_EXCEPTIONS = 100
 LONGEST_LINE = 500
+OF_CALLS = "_belljar.context"  # what a called tool failed with, at a line of the user's code
 CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
 
 
 def error_answer(error, file, code):
-    text = "" if is_own(error) else Tracebacks(file, code).chain(error)
+    text = "" if is_own(error) and type(error).__module__ != OF_CALLS else Tracebacks(file, code).chain(error)
     return {"type": "error", "name": cut(type(error).__name__, 200), "message": message_of(error), "traceback": cut(text)}
 
 

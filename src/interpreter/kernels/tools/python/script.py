@@ -2,13 +2,14 @@
 
 from _belljar import program
 from _belljar.call import wait_for
-from _belljar.context import ToolError, text_of
-from _belljar.errors import safe
+from _belljar.context import NoTool, ToolError, text_of
+from _belljar.errors import cut, safe
 from _belljar.recovery import recover
 from _belljar.values import plain
 
 ONLY_TREE = 0x400  # ast.PyCF_ONLY_AST, without loading `ast`
 MOST_SHOWN = 20
+LONGEST_NAME = 200
 NAME = "__script__"
 
 
@@ -36,24 +37,22 @@ class Function:
 class Tools:
     """Tools by name, as attributes or as items."""
 
-    def __init__(self, where):
-        self._where = where
+    def __init__(self, describe):
+        self._describe = describe
         self._found = {}
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError as error:
-            raise AttributeError(error.args[0]) from None
+        return self[name]
 
     def __getitem__(self, name):
         if name in self._found:
             return self._found[name]
-        names = list(self._found)
-        more = ", ..." if len(names) > MOST_SHOWN else ""
-        raise KeyError("%s has no %s; it has %s%s" % (self._where, safe(str, name), ", ".join(names[:MOST_SHOWN]), more))
+        raise NoTool(self._describe(cut(safe(str, name), LONGEST_NAME)), "TOOL_NOT_FOUND")
+
+    def __contains__(self, name):
+        return name in self._found
 
     def __iter__(self):
         return iter(self._found)
@@ -63,17 +62,32 @@ class Tools:
 
 
 def tools_of(rows, ask):
-    tools = Tools("tools")
+    servers = {}
+
+    def describe(name):
+        return "There is no tools.%s. %s" % (name, "The servers are %s" % shown(servers) if servers else "No server has tools here")
+
+    tools = Tools(describe)
     for name, *path in rows:
         function = Function(name, ask)
         tools._found[name] = function
         namespace, _, member = (path[0] if path else "").partition(".")
         if not member:
             continue
-        inner = tools._found.setdefault(namespace, Tools("tools.%s" % namespace))
+        inner = tools._found.setdefault(namespace, open_namespace(namespace))
         if isinstance(inner, Tools):
             inner._found[member] = function
+            servers[namespace] = inner
     return tools
+
+
+def open_namespace(server):
+    inner = Tools(lambda name: "tools.%s has no %s; it has %s" % (server, name, shown(inner._found)))
+    return inner
+
+
+def shown(names):
+    return ", ".join(list(names)[:MOST_SHOWN]) + (", ..." if len(names) > MOST_SHOWN else "")
 
 
 def run_script(request, send):

@@ -1,4 +1,7 @@
 const MOST_EDITS = 2;
+const SHORT = 4;
+/** From this length on two edits are a slip of a key, and no other word. */
+const LONG = 6;
 
 /** Returns the candidate that was probably meant: the nearest one by edits, else the only one that begins with the text. */
 export function suggest(text: string, candidates: readonly string[]): string | undefined {
@@ -15,6 +18,19 @@ export function suggest(text: string, candidates: readonly string[]): string | u
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const meant = suggest(text, candidates);
   return meant === undefined ? "" : `. Did you mean "${meant}"?`;
+}
+
+/** The name that a key slipped from, for keys that are refused: a guess as loose as advice would refuse what somebody means. */
+export function slipOf(key: string, names: readonly string[]): string | undefined {
+  const written = key.toLowerCase();
+  return names.find((name) => name !== key && isSlip(written, name.toLowerCase()));
+}
+
+/** Of a very short name, all words that differ in a letter are words too, beside its plural. */
+function isSlip(written: string, name: string): boolean {
+  const least = Math.min(written.length, name.length);
+  if (least < SHORT) return written === name || written === `${name}s`;
+  return countEdits(written, name) <= (least < LONG ? 1 : MOST_EDITS);
 }
 
 /** A short word has few letters to recognise it by. */
