@@ -181,11 +181,11 @@ export const GUARANTEES = {
   "logins-go-to-their-servers":
     "The token of a login at an MCP server goes to the origin of that server alone, and its refresh token to the issuer that gave it. Where a person logs in is named by the server: what it names has TLS, is no nearer to this machine than the server, and is believed only if the redirect has the state and the issuer of this login. Tokens lie in files that only the person may read, and stand in no output, error and recording.",
   "servers-from-the-network":
-    "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
+    "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host and no secret's value is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
   "servers-approved":
     "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
   "servers-file-untrusted":
-    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before somebody who may approved it.",
+    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before a person at the machine approved it. Over HTTP nobody without a token approves such a server, or one without a sandbox.",
   "servers-pinned":
     'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. Without it each change is told.',
   "servers-apart":
