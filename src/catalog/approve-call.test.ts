@@ -117,6 +117,16 @@ it("asks about no call that is refused anyway", async () => {
   expect(lab.asked).toEqual([]);
 });
 
+it("makes no call of a user's code by an approval that was given to the caller, and keeps none for a person", async () => {
+  const given: NamedCall[] = [{ principal: LOCAL.id, tool: "remove", arguments: { id: 1 } }];
+  const lab = openLab({ given });
+  expect(await lab.call("foreign", {})).toMatchObject({
+    value: { code: "APPROVAL_NEEDED", message: expect.stringContaining("none that the code of a tool makes can be") },
+  });
+  expect([lab.ran, lab.waiting]).toEqual([[], []]);
+  expect(await lab.call("remove"), "it is still the caller's").toMatchObject({ value: "removed" });
+});
+
 it("asks for a call inside another one, unless that was approved with it", async () => {
   const lab = openLab({ answer: yes });
   expect(await lab.call("outer", {})).toMatchObject({ value: "removed" });
