@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { CallApprovals, NamedCall } from "../approvals/call-approvals.ts";
 import { showText } from "../approvals/show-text.ts";
 import { BelljarError } from "../errors.ts";
+import type { Principal } from "../sandbox/sandbox.ts";
 import type { CallClient } from "./question.ts";
 import { askThrough } from "./question.ts";
 import type { Tool } from "./tool.ts";
@@ -46,6 +47,11 @@ function notForCode({ tool }: NamedCall): BelljarError {
     "APPROVAL_NEEDED",
     `A person must approve each call of ${tool}, and none that the code of a tool makes can be: ${how}`,
   );
+}
+
+/** Whether a tool is of a server of somebody else's, who shares it with the caller. */
+export function isAnothers({ serverOwner }: Pick<Tool, "serverOwner">, { id }: Principal): boolean {
+  return serverOwner !== undefined && serverOwner !== id;
 }
 
 /** What a person decides about. */
