@@ -86,12 +86,24 @@ it("takes an approval back", async () => {
 
 it("keeps a hundred calls, each once however often it is wanted, and no text that nobody could read", async () => {
   await using lab = await openLab();
-  const call = (id: number): NamedCall => ({ ...CALL, arguments: { id } });
+  const call = (id: number): NamedCall => ({ ...CALL, principal: `token:${id % 5}`, arguments: { id } });
   for (let id = 0; id < 100; id += 1) await lab.approvals.wait(call(id), "");
   await lab.approvals.wait(call(0), "again");
-  await expect(lab.approvals.wait(call(100), "")).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  await expect(lab.approvals.wait({ ...call(100), principal: "another" }, "")).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
   expect(await lab.approvals.list()).toHaveLength(100);
   await expect(lab.approvals.wait(call(0), "x".repeat(262_145))).rejects.toMatchObject({ code: "FORBIDDEN" });
+});
+
+it("keeps twenty calls of one caller, and leaves room for others", async () => {
+  await using lab = await openLab();
+  for (let id = 0; id < 20; id += 1) await lab.approvals.wait({ ...CALL, arguments: { id } }, "");
+  const more = { ...CALL, arguments: { id: 20 } };
+  await expect(lab.approvals.wait(more, "")).rejects.toMatchObject({
+    code: "QUOTA_EXCEEDED",
+    message: expect.stringMatching(/^20 calls of this caller/) as string,
+  });
+  await lab.approvals.wait({ ...more, principal: "another" }, "");
+  await lab.approvals.wait({ ...CALL, arguments: { id: 0 } }, "again");
 });
 
 it("takes nothing for an approval that is none", async () => {

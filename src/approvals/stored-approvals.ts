@@ -16,6 +16,8 @@ const WAITS_MS = 3_600_000;
 const HOLDS_MS = 600_000;
 /** In one home. */
 const WAITING_MAX = 100;
+/** Of one principal, who leaves room for others. */
+const WAITING_MAX_EACH = 20;
 const SHOWN_MAX = 262_144;
 
 const ID_BYTES = 8;
@@ -99,9 +101,10 @@ export class StoredApprovals implements CallApprovals {
     await ensurePrivateFolder(this.#folder);
     const all = await this.#all();
     const others = all.filter((one) => one.digest !== digest);
-    if (others.length >= WAITING_MAX)
-      throw new BelljarError("QUOTA_EXCEEDED", `${WAITING_MAX} calls wait for a person already: see them with \`belljar approval list\``);
     const { principal, tool } = call;
+    if (others.length >= WAITING_MAX) throw tooMany(`${WAITING_MAX} calls`);
+    if (others.filter((one) => one.principal === principal).length >= WAITING_MAX_EACH)
+      throw tooMany(`${WAITING_MAX_EACH} calls of this caller`);
     const id = all.find((one) => one.digest === digest)?.id ?? randomBytes(ID_BYTES).toString("hex");
     await replacePrivateFile(this.#path(digest, "json"), JSON.stringify({ id, principal, tool, shown, until: this.#now() + WAITS_MS }));
     return id;
@@ -146,4 +149,8 @@ export class StoredApprovals implements CallApprovals {
   #path(digest: string, kind: "json" | "approved"): string {
     return join(this.#folder, `${digest}.${kind}`);
   }
+}
+
+function tooMany(what: string): BelljarError {
+  return new BelljarError("QUOTA_EXCEEDED", `${what} wait for a person already: see them with \`belljar approval list\``);
 }
