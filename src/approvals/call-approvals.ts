@@ -3,7 +3,7 @@ export interface CallApprovals {
   /** Uses the approval of exactly this call up. False: there is none that holds. Of several that ask at once, one gets it. */
   take(call: NamedCall): Promise<boolean>;
   /**
-   * Keeps what a person is to decide, and answers the id that stands for exactly this call. Rejects with `QUOTA_EXCEEDED` while too many wait, and
+   * Keeps what a person is to decide, and answers the id by which the person names it. Rejects with `QUOTA_EXCEEDED` while too many wait, and
    * with `FORBIDDEN` for one that is too long to be shown.
    */
   wait(call: NamedCall, shown: string): Promise<string>;

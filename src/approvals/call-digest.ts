@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import type { NamedCall } from "./call-approvals.ts";
 
-const ID_CHARACTERS = 16;
 const LEVELS_MAX = 1_000;
 
-/** What stands for exactly this call: the same for the same arguments in another order, and for no other call. */
-export function callId({ principal, tool, arguments: args }: NamedCall): string {
+/** The whole SHA-256 of exactly this call: the same for the same arguments in another order, and for no other call that anybody can find. */
+export function callDigest({ principal, tool, arguments: args }: NamedCall): string {
   const text = JSON.stringify([principal, tool, inOrder(args, 0)]);
-  return createHash("sha256").update(text).digest("hex").slice(0, ID_CHARACTERS);
+  return createHash("sha256").update(text).digest("hex");
 }
 
 function inOrder(value: unknown, level: number): unknown {

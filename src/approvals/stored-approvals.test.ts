@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { callId } from "./call-digest.ts";
+import { callDigest } from "./call-digest.ts";
 import type { NamedCall } from "./call-approvals.ts";
 import { StoredApprovals } from "./stored-approvals.ts";
 
@@ -57,7 +57,7 @@ it.each<[string, Partial<NamedCall>]>([
 });
 
 it("knows names that objects have of themselves apart", () => {
-  const of = (json: string) => callId({ ...CALL, arguments: JSON.parse(json) });
+  const of = (json: string) => callDigest({ ...CALL, arguments: JSON.parse(json) });
   const ids = ['{"__proto__":{"a":1}}', '{"__proto__":{"a":2}}', "{}", '{"a":1}', '[["a",1]]', '{"pairs":[["a",1]]}'].map(of);
   expect(new Set(ids).size).toBe(ids.length);
 });
@@ -86,19 +86,52 @@ it("takes an approval back", async () => {
 
 it("keeps a hundred calls, each once however often it is wanted, and no text that nobody could read", async () => {
   await using lab = await openLab();
-  const call = (id: number): NamedCall => ({ ...CALL, arguments: { id } });
+  const call = (id: number): NamedCall => ({ ...CALL, principal: `token:${id % 5}`, arguments: { id } });
   for (let id = 0; id < 100; id += 1) await lab.approvals.wait(call(id), "");
   await lab.approvals.wait(call(0), "again");
-  await expect(lab.approvals.wait(call(100), "")).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  await expect(lab.approvals.wait({ ...call(100), principal: "another" }, "")).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
   expect(await lab.approvals.list()).toHaveLength(100);
   await expect(lab.approvals.wait(call(0), "x".repeat(262_145))).rejects.toMatchObject({ code: "FORBIDDEN" });
 });
 
+it("keeps twenty calls of one caller, and leaves room for others", async () => {
+  await using lab = await openLab();
+  for (let id = 0; id < 20; id += 1) await lab.approvals.wait({ ...CALL, arguments: { id } }, "");
+  const more = { ...CALL, arguments: { id: 20 } };
+  await expect(lab.approvals.wait(more, "")).rejects.toMatchObject({
+    code: "QUOTA_EXCEEDED",
+    message: expect.stringMatching(/^20 calls of this caller/) as string,
+  });
+  await lab.approvals.wait({ ...more, principal: "another" }, "");
+  await lab.approvals.wait({ ...CALL, arguments: { id: 0 } }, "again");
+});
+
 it("takes nothing for an approval that is none", async () => {
   await using lab = await openLab();
-  const id = await lab.approvals.wait(CALL, "");
+  await lab.approvals.wait(CALL, "");
   for (const text of ["", "{}", '{"until":"later"}', "\0\0"]) {
-    await writeFile(join(lab.home, "approvals", `${id}.approved`), text, { mode: 0o600 });
+    await writeFile(join(lab.home, "approvals", `${callDigest(CALL)}.approved`), text, { mode: 0o600 });
     expect(await lab.approvals.take(CALL), text).toBe(false);
   }
+});
+
+it("knows a call by its whole digest, and gives it an id that no call can be sought for", async () => {
+  await using lab = await openLab();
+  expect(callDigest(CALL)).toMatch(/^[0-9a-f]{64}$/);
+  const [first, again] = await Promise.all([1, 2].map(() => lab.approvals.wait(CALL, "")));
+  expect(again, "one call has one id").toBe(first);
+  expect(await lab.files()).toEqual([`${callDigest(CALL)}.json`]);
+  await using elsewhere = await openLab();
+  expect(await elsewhere.approvals.wait(CALL, "")).not.toBe(first);
+});
+
+it("approves neither of two calls that have one id", async () => {
+  await using lab = await openLab();
+  const id = await lab.approvals.wait(CALL, "");
+  const other: NamedCall = { ...CALL, arguments: {} };
+  await lab.approvals.wait(other, "");
+  const path = join(lab.home, "approvals", `${callDigest(other)}.json`);
+  await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, "utf8")), id }), { mode: 0o600 });
+  await expect(lab.approvals.give(id)).rejects.toMatchObject({ code: "APPROVAL_NOT_FOUND" });
+  expect(await Promise.all([CALL, other].map((call) => lab.approvals.take(call)))).toEqual([false, false]);
 });

@@ -39,6 +39,13 @@ function openLab({ answer, given = [] }: { readonly answer?: ClientAnswer; reado
   const calls = (options?: InnerCallOptions) =>
     tool(options ? "foreign" : "outer", (context) => context.call("remove", { id: 1 }, options));
   const approved = tool("approved", (context) => context.call("remove", { id: 1 }, { isForeign: true, isApproved: true }));
+  const held = { needsApproval: true, origin: "proxied" } as const;
+  const shared = tool("shared", async () => textResult("shared"), { ...held, serverOwner: "another" });
+  const own = tool("own", async () => textResult("own"), { ...held, serverOwner: LOCAL.id });
+  const approves = tool("approves", async (context) => {
+    await context.approve({}, "a script", { atMachine: true });
+    return textResult("approves");
+  });
   const within = tool("within", (context) => context.call("outer", {}, { isApproved: true }));
   const approvals: CallApprovals = {
     take: async (call) => given.some((one) => JSON.stringify(one) === JSON.stringify(call)) && given.splice(0, 1).length === 1,
@@ -52,7 +59,7 @@ function openLab({ answer, given = [] }: { readonly answer?: ClientAnswer; reado
   };
   const unused = (): Promise<never> => Promise.reject(new BelljarError("INTERNAL", "unused"));
   const catalog = createCatalog({
-    sources: [fixedTools([remove, calls(), calls({ isForeign: true }), approved, within])],
+    sources: [fixedTools([remove, calls(), calls({ isForeign: true }), approved, within, shared, own, approves])],
     sandboxes: { get: unused, getStarted: unused, info: unused, default: async () => ({ sandbox: {} as Sandbox, created: false }) },
     defaultSandbox: () => ({ name: "default", options: {} }),
     approvals,
@@ -118,10 +125,28 @@ it("shows no client what is too long for it, but keeps all of it for the command
   expect(lab.waiting[0]).toContain("the end");
 });
 
+it("asks no client about a tool of somebody else's server: its holder of a token would answer for the owner", async () => {
+  const lab = openLab({ answer: yes });
+  for (const name of ["shared", "approves"])
+    expect(await lab.call(name)).toMatchObject({ value: { code: "APPROVAL_NEEDED", message: expect.stringContaining("approval give") } });
+  expect([lab.asked, lab.ran, lab.waiting.length]).toEqual([[], [], 2]);
+  expect(await lab.call("own")).toMatchObject({ value: "own" });
+});
+
 it("asks about no call that is refused anyway", async () => {
   const lab = openLab({ answer: yes });
   expect(await lab.call("remove", { id: "x" })).toMatchObject({ value: { code: "ARGUMENTS_INVALID" } });
   expect(lab.asked).toEqual([]);
+});
+
+it("makes no call of a user's code by an approval that was given to the caller, and keeps none for a person", async () => {
+  const given: NamedCall[] = [{ principal: LOCAL.id, tool: "remove", arguments: { id: 1 } }];
+  const lab = openLab({ given });
+  expect(await lab.call("foreign", {})).toMatchObject({
+    value: { code: "APPROVAL_NEEDED", message: expect.stringContaining("none that the code of a tool makes can be") },
+  });
+  expect([lab.ran, lab.waiting]).toEqual([[], []]);
+  expect(await lab.call("remove"), "it is still the caller's").toMatchObject({ value: "removed" });
 });
 
 it("asks for a call inside another one, unless that was approved with it", async () => {

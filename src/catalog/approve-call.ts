@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { CallApprovals, NamedCall } from "../approvals/call-approvals.ts";
 import { showText } from "../approvals/show-text.ts";
 import { BelljarError } from "../errors.ts";
+import type { Principal } from "../sandbox/sandbox.ts";
 import type { CallClient } from "./question.ts";
 import { askThrough } from "./question.ts";
 import type { Tool } from "./tool.ts";
@@ -17,6 +18,8 @@ export interface ApprovalParts {
   readonly approvals?: CallApprovals | undefined;
   readonly client?: CallClient | undefined;
   readonly signal: AbortSignal;
+  /** The call is the wish of a user's code, whose calls no approval is for: one that a person gave is the caller's own. */
+  readonly isForeign?: true | undefined;
 }
 
 /** `asked`: through the client, for this call. `given`: before it. */
@@ -24,9 +27,12 @@ export type Approval = "asked" | "given";
 
 /**
  * Has a person approve exactly this call, which is then made once: by an approval that was given before, or by asking through the client. Rejects
- * with `APPROVAL_NEEDED` if nobody answers, which says how to approve it, and with `FORBIDDEN` if the person says no.
+ * with `APPROVAL_NEEDED` if nobody answers, which says how to approve it, and for each call of a user's code, and with `FORBIDDEN` if the person says
+ * no.
  */
-export async function approveCall(call: NamedCall, text: string, { approvals, client, signal }: ApprovalParts): Promise<Approval> {
+export async function approveCall(call: NamedCall, text: string, parts: ApprovalParts): Promise<Approval> {
+  const { approvals, client, signal, isForeign } = parts;
+  if (isForeign) throw notForCode(call);
   const shown = showText(text);
   if (await approvals?.take(call)) return "given";
   if (shown.length <= ASKED_MAX && (await askPerson(shown, client, signal))) return "asked";
@@ -34,6 +40,19 @@ export async function approveCall(call: NamedCall, text: string, { approvals, cl
   const how =
     id === undefined ? "call it through a client with elicitation" : `belljar approval give ${id}, then make exactly this call again`;
   throw new BelljarError("APPROVAL_NEEDED", `A person must approve this call of ${call.tool}: ${how}`);
+}
+
+function notForCode({ tool }: NamedCall): BelljarError {
+  const how = "have the caller call it itself, or approve a script with it";
+  return new BelljarError(
+    "APPROVAL_NEEDED",
+    `A person must approve each call of ${tool}, and none that the code of a tool makes can be: ${how}`,
+  );
+}
+
+/** Whether a tool is of a server of somebody else's, who shares it with the caller. */
+export function isAnothers({ serverOwner }: Pick<Tool, "serverOwner">, { id }: Principal): boolean {
+  return serverOwner !== undefined && serverOwner !== id;
 }
 
 /** What a person decides about. */

@@ -8,6 +8,7 @@ import type { CallerSandboxesOptions, DefaultChoice, Surroundings } from "./call
 import { CallerSandboxes } from "./caller-sandboxes.ts";
 import { CallCheckpoints } from "./call-checkpoints.ts";
 import type {
+  ApproveOptions,
   CallLogLevel,
   InnerCallOptions,
   Progress,
@@ -18,7 +19,7 @@ import type {
   ToolFinder,
   ToolResult,
 } from "./tool.ts";
-import { type Approval, approveCall, tellCall } from "./approve-call.ts";
+import { type Approval, type ApprovalParts, approveCall, isAnothers, tellCall } from "./approve-call.ts";
 import type { CallApprovals } from "../approvals/call-approvals.ts";
 import { askThrough } from "./question.ts";
 import { assertForCode, innerCall, isForCode } from "./inner-call.ts";
@@ -228,7 +229,11 @@ class Door {
     const named = { principal: principal.id, tool: tool.name, arguments: args };
     call.trail.approval = call.isApproved
       ? "outer"
-      : await approveCall(named, tellCall(tool, args), { ...call, approvals: this.#options.approvals });
+      : await approveCall(named, tellCall(tool, args), this.#approvalParts(call, { atMachine: isAnothers(tool, principal) }));
+  }
+
+  #approvalParts({ client, ...call }: TrailedCall, { atMachine = false }: ApproveOptions): ApprovalParts {
+    return { ...call, ...(client && !atMachine && { client }), approvals: this.#options.approvals };
   }
 
   #finder(principal: Principal): ToolFinder {
@@ -259,9 +264,9 @@ class Door {
       progress: (progress) => call.progress?.(progress),
       log: (level, data, logger) => call.log?.(level, data, logger),
       tools: this.#finder(principal),
-      approve: async (args, shown) => {
+      approve: async (args, shown, options = {}) => {
         const named = { principal: principal.id, tool: tool.name, arguments: args };
-        call.trail.approval = await approveCall(named, shown, { ...call, approvals: this.#options.approvals });
+        call.trail.approval = await approveCall(named, shown, this.#approvalParts(call, options));
       },
       ask: (question) => askThrough(call.client, question, call.signal),
       call: (name, args, inner) => this.#callInside(principal, name, args, innerCall(call, inner)),

@@ -42,6 +42,8 @@ export interface Tool<Arguments = unknown> {
   readonly value?: ToolSchema;
   /** Where a proxied tool comes from, and what callers call it there. */
   readonly from?: { readonly server: string; readonly tool: string };
+  /** The id of the principal whose server a proxied tool is of. Calls by anybody else are approved at the machine alone. */
+  readonly serverOwner?: string;
   /** Of a built-in tool that no list shows by default: a list shows it to whoever has tools of that origin. */
   readonly shownBeside?: NonNullable<Tool["origin"]>;
   /** Set: a person approves each call of it. */
@@ -94,10 +96,15 @@ export interface ToolContext {
    * Has a person approve what this call is to do, which stands in `shown`, for these arguments of it and once. Rejects with `APPROVAL_NEEDED`, which
    * says how to approve it where nobody can be asked, and with `FORBIDDEN` if the person does not want it.
    */
-  approve(args: unknown, shown: string): Promise<void>;
+  approve(args: unknown, shown: string, options?: ApproveOptions): Promise<void>;
   readonly results: ResultStore;
   /** Tells the audit which code of a user this call runs, and in which sandbox once it is known. The last word holds. */
   runs(code: RunCode): void;
+}
+
+export interface ApproveOptions {
+  /** The caller's own client is not asked: whoever holds a token would answer for the person whose servers are used. */
+  readonly atMachine?: boolean;
 }
 
 export interface InnerCallOptions {

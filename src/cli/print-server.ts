@@ -5,7 +5,22 @@ import { printLine, printTable } from "./print.ts";
 
 /** A server as a person reads it, with a diff of each definition that is not as it was approved. */
 export function printServer(out: Writable & { readonly isTTY?: boolean }, server: McpServerDetailsAnswer): void {
-  const { name, state, transport, isolation, network, refused, instances, tools, error, runs, mount, changed = 0, changes } = server;
+  const {
+    name,
+    state,
+    transport,
+    isolation,
+    network,
+    refused,
+    instances,
+    tools,
+    error,
+    runs,
+    mount,
+    settings = [],
+    changed = 0,
+    changes,
+  } = server;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["name", name],
     ["state", state],
@@ -15,6 +30,7 @@ export function printServer(out: Writable & { readonly isTTY?: boolean }, server
     ["network", network === undefined || typeof network === "string" ? network : network.allow.join(", ")],
     ["refused", refused?.join(", ")],
     ["mount", mount && `${mount.host}:${mount.mode}`],
+    ...settings.map(({ name: setting, value }) => [setting, value] as const),
     ["running", String(instances)],
     ["changed", changed > 0 ? String(changed) : undefined],
     ["error", error?.message],

@@ -35,6 +35,10 @@ export const serverDetails = serverInfo.extend({
     .object({ host: z.string(), mode: z.enum(["copy", "ro", "rw"]) })
     .optional()
     .describe("The folder of the server's machine that it sees"),
+  settings: z
+    .array(z.object({ name: z.string(), value: z.string() }))
+    .optional()
+    .describe("What else its entry gives it or confines it to; of variables, headers and secrets the names alone"),
   changes: z.array(changeSchema).describe("The first 100 changes of its definitions since they were approved"),
   digest: z.string().optional().describe("Stands for exactly what is shown here; an approval may name it"),
 });

@@ -146,7 +146,9 @@ it("lets a person at the machine approve what a token has sent, and shows what t
   expect(await send()).toMatchObject({ status: "error", servers: { hers: { state: "needs_approval" } } });
   expect(await home.belljar("server", "list", "--json")).toBe("[]\n");
   expect(await home.belljar("server", "list", "--owner", "ann")).toMatch(/^hers +needs_approval +sandbox/m);
-  expect(await home.belljar("server", "info", "hers", "--owner", "ann")).toMatch(/^runs +node --input-type=module/m);
+  const shown = await home.belljar("server", "info", "hers", "--owner", "ann");
+  expect(shown).toMatch(/^runs +node --input-type=module/m);
+  expect(shown).toMatch(/^approve +never$/m);
   await home.belljar("server", "approve", "hers", "--owner", "ann", "--yes");
   // The server hears of it by the folder that it watches, and answers once it is served.
   const client = new Client({ name: "test", version: "1" });

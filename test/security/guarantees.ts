@@ -177,15 +177,15 @@ export const GUARANTEES = {
   "server-secrets-apart":
     "A secret that an entry names for hosts is not in the sandbox of its server: a placeholder is, whose value goes to these hosts alone. A value that the server gets itself, and a value of the entry that looks like a key, reaches that server alone. It is in no file of a sandbox, and not in the log, the errors and the infos of the server, neither plain nor in a common encoding.",
   "calls-approved":
-    "A call of a server's tool whose entry asks for it is made only when a person has approved exactly this call, of this caller with these arguments: once, and within ten minutes. The person is shown all of it. A tool that says neither that it only reads nor that it destroys nothing counts as one that destroys. A script's calls are approved with the script, so many of each tool, and no code of a user's has one approved.",
+    "A call of a server's tool whose entry asks for it is made only when a person has approved exactly this call, of this caller with these arguments: once, and within ten minutes. The person is shown all of it. A call by a token of a server that the local user shares with it is approved at the machine, and not by the token's own client. A tool that says neither that it only reads nor that it destroys nothing counts as one that destroys. A script's calls are approved with the script, so many of each tool, and no code of a user's has one approved or uses an approval up.",
   "logins-go-to-their-servers":
     "The token of a login at an MCP server goes to the origin of that server alone, and its refresh token to the issuer that gave it. Where a person logs in is named by the server: what it names has TLS, is no nearer to this machine than the server, and is believed only if the redirect has the state and the issuer of this login. Tokens lie in files that only the person may read, and stand in no output, error and recording. Behind the hub a login is its server's owner's, and a server that came over HTTP has none that the person made for another.",
   "servers-from-the-network":
-    "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
+    "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host and no secret's value is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
   "servers-approved":
     "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
   "servers-file-untrusted":
-    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before somebody who may approved it.",
+    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before a person at the machine approved it. Over HTTP nobody without a token approves such a server, or one without a sandbox.",
   "servers-pinned":
     'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. Without it each change is told.',
   "servers-apart":

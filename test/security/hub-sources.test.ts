@@ -34,6 +34,7 @@ verifies(
       await writeFile(secret, "kept");
       const env = { TOKEN: "s3cret", PATH: process.env["PATH"] ?? "" };
       const file = join(folder, "mcp.json");
+      const raw = hubServer({ secrets: { key: { env: "KEY", deliver: "raw" } } });
       const entries = {
         bare: starts(mark, { isolation: "none" }),
         told: hubServer({ env: { GIVEN: "${TOKEN}" }, mounts: [{ host: folder }] }),
@@ -53,7 +54,7 @@ verifies(
       await rm(mark);
       const manager = await lab.token("ann", "servers");
       for (const token of [undefined, manager])
-        for (const entry of Object.values(entries)) {
+        for (const entry of [...Object.values(entries), raw]) {
           expect(await lab.ask("POST /v1/servers", { name: "sly", ...entry }, token)).toMatchObject({ status: 403 });
           expect(await lab.ask("POST /custom-mcp", { mcpServers: { sly: entry } }, token)).toMatchObject({ status: 403 });
         }
@@ -126,8 +127,11 @@ verifies(
       await lab.until(() => lab.servers.servers(LOCAL)[0]?.state === "needs_approval");
       expect(await read(mark)).toBe("not there");
       const { answer } = await lab.ask("GET /v1/servers/evil");
-      expect(await lab.ask("POST /v1/servers/evil/approve", { digest: "another" })).toMatchObject({ status: 409 });
-      expect(await lab.ask("POST /v1/servers/evil/approve", { digest: answer["digest"] })).toMatchObject({ status: 200 });
+      // Any program of the machine may ask so, one that wrote the file too.
+      expect(await lab.ask("POST /v1/servers/evil/approve", { digest: answer["digest"] })).toMatchObject({ status: 403 });
+      expect([lab.servers.servers(LOCAL)[0]?.state, await read(mark)]).toEqual(["needs_approval", "not there"]);
+      await expect(lab.servers.approve(LOCAL, "evil", "another")).rejects.toMatchObject({ code: "MCP_SERVER_CHANGED" });
+      await lab.servers.approve(LOCAL, "evil", String(answer["digest"]));
       await failed(lab, "evil");
     }),
   120_000,

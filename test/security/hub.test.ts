@@ -80,6 +80,15 @@ verifies(
       await rm(join(folder, "b"));
       expect(await write("held", "b"), "and is used up").toEqual(["APPROVAL_NEEDED", false]);
       expect(await write("held", "d", async () => ({ action: "accept", content: {} }))).toEqual([undefined, true]);
+      // The holder of a token answers for itself, and not for the person whose server it is.
+      const ann: Principal = { id: "token:ann", name: "ann", grants: { servers: ["held"] } };
+      const asks = { principal: ann, ask: async (): Promise<ClientAnswer> => ({ action: "accept", content: {} }) };
+      const shared = (): Promise<unknown> => lab.call("mcp_held_write", { path: "/workspace/e" }, asks);
+      expect(await shared()).toMatchObject({ isError: true, value: { code: "APPROVAL_NEEDED" } });
+      expect(existsSync(join(folder, "e"))).toBe(false);
+      await lab.approvals.give((await lab.approvals.list()).find(({ principal }) => principal === ann.id)?.id ?? "");
+      await shared();
+      expect(existsSync(join(folder, "e"))).toBe(true);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

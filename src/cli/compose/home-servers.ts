@@ -29,6 +29,7 @@ import {
   withServers,
 } from "../../mcp/proxy/sources/server-store.ts";
 import { readStoredServer } from "../../mcp/proxy/sources/stored-entry.ts";
+import { tellSettings } from "../../mcp/proxy/tell-settings.ts";
 import type { McpServerAnswer, McpServerDetailsAnswer, RemoteMcpServers } from "../../remote/remote-servers.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { printLine } from "../print.ts";
@@ -135,6 +136,7 @@ export class HomeServers implements RemoteMcpServers {
       state: isApproved(stored) ? "stopped" : "needs_approval",
       runs: redactText(describeServer(server)),
       ...(mount && { mount }),
+      settings: [...tellSettings(server)],
       ...(pin.changed > 0 && { changed: pin.changed }),
       changes: [...pin.changes],
       ...(digest !== undefined && { digest }),
@@ -142,7 +144,8 @@ export class HomeServers implements RemoteMcpServers {
   }
 }
 
-function toInfo({ changes: _changes, digest: _digest, runs: _runs, mount: _mount, ...info }: McpServerDetailsAnswer): McpServerAnswer {
+function toInfo(details: McpServerDetailsAnswer): McpServerAnswer {
+  const { changes: _changes, digest: _digest, runs: _runs, mount: _mount, settings: _settings, ...info } = details;
   return info;
 }
 

@@ -41,11 +41,19 @@ export interface McpServerInfo {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
+/** A part of an entry, in words. */
+export interface ToldSetting {
+  readonly name: string;
+  readonly value: string;
+}
+
 /** What whoever approves looks at. */
 export interface McpServerDetails extends McpServerInfo {
   /** The program with its arguments, or the address. Recognisable secrets are left out. */
   readonly runs?: string;
   readonly mount?: NonNullable<HubSettings["mount"]>;
+  /** All else that its entry gives it or confines it to. Values of variables, headers and secrets are left out. */
+  readonly settings?: readonly ToldSetting[];
   /** The first changes of its definitions since they were approved. */
   readonly changes: readonly ToldChange[];
   /** Stands for exactly what is shown here; an approval may name it. */

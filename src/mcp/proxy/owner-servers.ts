@@ -6,6 +6,7 @@ import { serverLabels } from "./hub-names.ts";
 import type { HubFile, HubServer, McpServerDetails, McpServerInfo, UnusableServer } from "./hub-server.ts";
 import { digestOf } from "./sources/canonical.ts";
 import type { ServerPin } from "./sources/server-pin.ts";
+import { tellSettings } from "./tell-settings.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface OwnerServersParts {
@@ -124,6 +125,7 @@ export class OwnerServers implements AsyncDisposable {
       ...info,
       ...(server && { runs: this.#parts.redact(describeServer(server)) }),
       ...(server?.settings.mount && { mount: server.settings.mount }),
+      ...(server && { settings: tellSettings(server) }),
       changes: held?.pin.changes ?? [],
       ...(digest !== undefined && { digest }),
     };

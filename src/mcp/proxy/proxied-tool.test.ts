@@ -16,6 +16,7 @@ it.each([
   const tool = proxiedTool({
     name: "mcp_memo_add",
     server: "memo",
+    owner: "local",
     shown: "add",
     definition: { name: "create", inputSchema: { type: "object" }, annotations },
     beside: undefined,

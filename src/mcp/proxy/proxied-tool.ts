@@ -58,6 +58,8 @@ export interface ProxiedToolOptions {
   /** What callers call it. */
   readonly name: string;
   readonly server: string;
+  /** The id of whoever owns the server. */
+  readonly owner: string;
   /** What callers call it on its server. */
   readonly shown: string;
   readonly definition: Definition;
@@ -74,7 +76,7 @@ export interface ProxiedToolOptions {
 
 /** A tool of another server, for the catalog. Throws `ARGUMENTS_INVALID` for a schema that cannot be used. */
 export function proxiedTool(options: ProxiedToolOptions): Tool {
-  const { name, server, shown: tool, definition, approve, schemas, beside, relink } = options;
+  const { name, server, owner, shown: tool, definition, approve, schemas, beside, relink } = options;
   const { title, description, inputSchema, outputSchema, annotations } = definition;
   const shown = title ?? annotations?.title?.slice(0, TITLE_MAX) ?? definition.name.slice(0, TITLE_MAX);
   const isReadOnly = annotations?.readOnlyHint === true;
@@ -87,6 +89,7 @@ export function proxiedTool(options: ProxiedToolOptions): Tool {
     toolset: PROXIED_TOOLSET,
     origin: "proxied",
     from: { server, tool },
+    serverOwner: owner,
     // Which URIs are those of several servers changes with their lists.
     ...(beside && {
       get beside() {

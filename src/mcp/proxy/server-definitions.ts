@@ -85,6 +85,7 @@ export class ServerDefinitions {
     return proxiedTool({
       ...as,
       server: server.name,
+      owner,
       approve: server.settings.approve,
       definition,
       beside,

@@ -51,7 +51,7 @@ it("adds, shows and removes a server while it runs", async () => {
   await lab.until(() => stateOf("memo") === "ready");
   expect(await lab.ask("GET /v1/servers/memo")).toMatchObject({
     status: 200,
-    answer: { runs: expect.stringMatching(/^node /), changes: [] },
+    answer: { runs: expect.stringMatching(/^node /), settings: expect.arrayContaining([{ name: "approve", value: "never" }]), changes: [] },
   });
   expect(await lab.ask("DELETE /v1/servers/memo")).toMatchObject({ status: 204 });
   expect(lab.names().filter((name) => name.includes("memo"))).toEqual([]);

@@ -1,5 +1,6 @@
 import { BelljarError } from "../../../errors.ts";
 import type { Principal } from "../../../sandbox/sandbox.ts";
+import type { McpServerInfo } from "../hub-server.ts";
 
 /** Whether what the principal adds needs nobody's approval. */
 export function mayManage({ grants }: Principal): boolean {
@@ -10,4 +11,15 @@ export function mayManage({ grants }: Principal): boolean {
 export function assertMayManage(principal: Principal): void {
   if (mayManage(principal)) return;
   throw new BelljarError("FORBIDDEN", "This caller may not add, approve or remove MCP servers: use a token with the scope servers");
+}
+
+/**
+ * Throws `FORBIDDEN` for a caller without a token, which any program of the machine is, and a server that reaches the machine: one of the named file, or
+ * one without a sandbox.
+ */
+export function assertMayApprove({ isAnybody }: Principal, { name, transport, isolation }: McpServerInfo, isOfFile: boolean): void {
+  const isBare = transport === "stdio" && isolation === "none";
+  if (!isAnybody || !(isOfFile || isBare)) return;
+  const advice = `use \`belljar server approve ${name}\` at the machine, without BELLJAR_URL`;
+  throw new BelljarError("FORBIDDEN", `The MCP server "${name}" reaches the machine, and is not approved over HTTP: ${advice}`);
 }

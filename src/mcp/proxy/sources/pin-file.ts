@@ -6,8 +6,10 @@ import { parseJson } from "../../../files/parse-json.ts";
 import { digestOf } from "./canonical.ts";
 import { changesBetween, describeItem, type PinChange, type ToldChange } from "./pinned-lists.ts";
 
-/** What of a changed definition is told, of each side. */
+/** Characters of a changed definition that are told, of each side. */
 const TEXT_MAX = 20_000;
+/** Shown before the first difference of a definition that is cut. */
+const CONTEXT_MAX = 1_000;
 const CHANGES_MAX = 100;
 
 const side = z.object({ digests: z.record(z.string(), z.string()), lists: z.record(z.string(), z.unknown()).optional() });
@@ -78,7 +80,25 @@ export function changesOf({ pinned, last }: Pinned): readonly PinChange[] {
 /** The first of these changes, with both sides. */
 export function tellChanges({ pinned, last }: Pinned, changes: readonly PinChange[]): readonly ToldChange[] {
   return changes.slice(0, CHANGES_MAX).map((change): ToldChange => {
-    const [before, after] = [pinned, last].map(({ lists }) => describeItem(lists, change)?.slice(0, TEXT_MAX));
+    const [before, after] = cutSides(describeItem(pinned.lists, change), describeItem(last.lists, change));
     return { ...change, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
   });
+}
+
+/** Both sides. Of long ones what is the same at their start is left out, for somebody decides about the rest; what is left out is said. */
+function cutSides(before: string | undefined, after: string | undefined): readonly (string | undefined)[] {
+  const isLong = [before, after].some((text) => (text?.length ?? 0) > TEXT_MAX);
+  const start = isLong ? Math.max(0, sameStart(before ?? "", after ?? "") - CONTEXT_MAX) : 0;
+  return [before, after].map((text) => {
+    if (text === undefined) return undefined;
+    const left = text.length - start - TEXT_MAX;
+    const head = start > 0 ? `(cut: ${start} characters that are the same)\n` : "";
+    return `${head}${text.slice(start, start + TEXT_MAX)}${left > 0 ? `\n(cut: ${left} more characters)` : ""}`;
+  });
+}
+
+function sameStart(one: string, other: string): number {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  return at;
 }

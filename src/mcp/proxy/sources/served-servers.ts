@@ -18,7 +18,7 @@ import {
   withoutServer,
   withServers,
 } from "./server-store.ts";
-import { assertMayManage, mayManage } from "./may-manage.ts";
+import { assertMayApprove, assertMayManage, mayManage } from "./may-manage.ts";
 import { assertMayHave } from "./may-have.ts";
 import { readStoredServer } from "./stored-entry.ts";
 
@@ -184,9 +184,10 @@ export class ServedServers implements AsyncDisposable {
   async approve(principal: Principal, name: string, digest?: string): Promise<void> {
     assertMayManage(principal);
     const { store, hub } = this.#options;
-    const { state } = hub.details(principal, name);
-    if (state !== "needs_approval") return hub.approve(principal.id, name, digest);
+    const details = hub.details(principal, name);
+    if (details.state !== "needs_approval") return hub.approve(principal.id, name, digest);
     const ofFile = this.#waitingOfFile(principal, name);
+    assertMayApprove(principal, details, ofFile !== undefined);
     if (ofFile) return this.#approveOfFile(ofFile, digest);
     await store.change(principal.id, (servers) => withApproval(servers, name, digest));
     await this.#reload(principal.id);

@@ -76,6 +76,18 @@ it("gives a server no network beyond its owner's", async () => {
   await assertMayHave(TOKEN, server);
 });
 
+it("gives a server that came over HTTP no secret's value, whoever sent it", async () => {
+  const raw = { command: "sh", secrets: { key: { env: "KEY", deliver: "raw" } } };
+  for (const owner of [LOCAL.id, TOKEN.id])
+    await expect(read(raw, "network", owner)).rejects.toMatchObject({
+      code: "FORBIDDEN",
+      message: expect.stringContaining('"one", secrets.key: ') as string,
+    });
+  expect((await read(raw, "machine"))?.settings.secrets).toEqual({ key: { env: "KEY" } });
+  const held = { command: "sh", secrets: { key: { env: "KEY", hosts: ["api.example.com"] } } };
+  expect((await read(held))?.settings.secrets).toMatchObject({ key: { hosts: ["api.example.com"] } });
+});
+
 it("reads a disabled entry as none", async () => {
   expect(await read({ command: "sh", disabled: true })).toBeUndefined();
 });

@@ -29,7 +29,17 @@ export async function readStoredServer(
   const config = readEntry(entry, place);
   if (isOfNetwork) assertReachesNoHost(owner, name, entry);
   const server = await readHubServer({ name, config }, entry, { file: FILE, scope: isOfNetwork ? NOTHING : scope });
-  return server && isOfNetwork ? { ...server, isOfNetwork } : server;
+  if (!server || !isOfNetwork) return server;
+  assertReadsNoSecret(server);
+  return { ...server, isOfNetwork };
+}
+
+/** Throws `FORBIDDEN` for a server that gets the value of a secret. A placeholder it may have, as every sandbox that is made over HTTP. */
+function assertReadsNoSecret({ name, settings: { secrets = {} } }: HubServer): void {
+  const raw = Object.entries(secrets).find(([, { hosts }]) => hosts === undefined);
+  if (!raw) return;
+  const advice = "name the hosts that it is for, or use `belljar server add` at the machine";
+  throw forbiddenField(name, `secrets.${raw[0]}`, `over HTTP no server gets the value of a secret: ${advice}`);
 }
 
 /** Throws `FORBIDDEN`. What is allowed here is read without any fact of the host. */

@@ -1,3 +1,4 @@
+import { isAnothers } from "../../../catalog/approve-call.ts";
 import type { CodeTool, ToolContext } from "../../../catalog/tool.ts";
 import { BelljarError } from "../../../errors.ts";
 import type { Described } from "./describe-tools.ts";
@@ -18,13 +19,16 @@ export interface ApprovedCalls {
 /** Asks a person once for the whole script, if it calls tools that need it. Rejects as `ToolContext.approve`, and with `TOOL_NOT_FOUND`. */
 export async function approveScript(context: ToolContext, described: Described, script: ScriptToApprove): Promise<ApprovedCalls> {
   const left = new Map<string, number>();
+  let atMachine = false;
   for (const [name, count] of Object.entries(script.calls)) {
     const tool = findTool(described, name);
-    if (tool.needsApproval) left.set(tool.name, Math.max(count, left.get(tool.name) ?? 0));
+    if (!tool.needsApproval) continue;
+    left.set(tool.name, Math.max(count, left.get(tool.name) ?? 0));
+    atMachine ||= isAnothers(tool, context.principal);
   }
   if (left.size > 0) {
     const calls = Object.fromEntries([...left].toSorted(([a], [b]) => (a < b ? -1 : 1)));
-    await context.approve({ language: script.language, code: script.code, calls }, tellScript(script, calls));
+    await context.approve({ language: script.language, code: script.code, calls }, tellScript(script, calls), { atMachine });
   }
   return {
     use({ name, needsApproval }) {
