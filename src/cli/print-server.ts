@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import type { McpServerDetailsAnswer } from "../remote/remote-servers.ts";
 import { diffTexts } from "../text/text-diff.ts";
-import { printLine, printTable } from "./print.ts";
+import { indented, printLine, printTable } from "./print.ts";
 
 /** A server as a person reads it, with a diff of each definition that is not as it was approved. */
 export function printServer(out: Writable & { readonly isTTY?: boolean }, server: McpServerDetailsAnswer): void {
@@ -21,6 +21,7 @@ export function printServer(out: Writable & { readonly isTTY?: boolean }, server
     changed = 0,
     changes,
   } = server;
+  const problem = error?.message ?? "";
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["name", name],
     ["state", state],
@@ -33,13 +34,14 @@ export function printServer(out: Writable & { readonly isTTY?: boolean }, server
     ...settings.map(({ name: setting, value }) => [setting, value] as const),
     ["running", String(instances)],
     ["changed", changed > 0 ? String(changed) : undefined],
-    ["error", error?.message],
+    ["error", problem.includes("\n") ? undefined : error?.message],
     ...tools.map((tool) => ["tool", tool] as const),
   ];
   printTable(
     out,
     rows.flatMap(([label, value]) => (value === undefined ? [] : [[label, value]])),
   );
+  if (problem.includes("\n")) printLine(out, indented(`error\n${problem}`));
   for (const change of changes) printLine(out, describe(change));
   if (changed > changes.length) printLine(out, `... and ${changed - changes.length} more changes`);
 }

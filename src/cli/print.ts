@@ -17,6 +17,11 @@ export function printProblems(stderr: Writable, lines: readonly string[]): void 
   for (const line of lines) stderr.write(`belljar: ${printable(line)}\n`);
 }
 
+/** A text of somebody else's: no line of it but the first begins where Belljar's own lines do. */
+export function indented(text: string): string {
+  return text.replaceAll("\n", "\n  ");
+}
+
 /** What of a state is not as it was, in a sandbox that begins with it. */
 export function printLost(stderr: Writable, lost: readonly string[] = []): void {
   for (const one of lost) printLine(stderr, `Not as it was: ${one}`);

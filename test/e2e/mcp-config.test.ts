@@ -61,6 +61,7 @@ it("serves a one-shot client from its first start on, with tools that its list d
   expect(await call("execute_tools_script", "code=return 7;")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^7\n/) });
   const asked = await call("mcp_one_count");
   expect(asked, "nobody was asked, so nobody refused").toMatchObject({ code: 1, stderr: expect.stringMatching(/^APPROVAL_NEEDED: /m) });
+  expect(asked.stderr, "the question stays in lines").toMatch(/^belljar: The server "bj" asks, [^]* Its arguments:\n {2}\{\}\n/m);
   const [, id = ""] = /approval give ([0-9a-f]{16}),/.exec(asked.stderr) ?? [];
   expect(await cli.run(["approval", "give", id, "--home", join(fresh.path, ".belljar")])).toMatchObject({ code: 0 });
   expect(await call("mcp_one_count")).toMatchObject({ code: 0, stdout: "1\n" });

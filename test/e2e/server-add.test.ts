@@ -13,7 +13,7 @@ it("adds a server at the machine, with what only a person there may give it, and
   await using cli = await openCliHome();
   const notes = join(cli.folder, "notes");
   await mkdir(notes);
-  expect(await cli.run(["server", "add", "memo", "--mount", notes, "--env", "KEY=sk-abcdefghijkl", "--", ...NODE])).toMatchObject({
+  expect(await cli.run(["server", "add", "memo", "--mount", "notes", "--env", "KEY=sk-abcdefghijkl", "--", ...NODE])).toMatchObject({
     code: 0,
     stdout: "memo\n",
   });
@@ -32,6 +32,7 @@ it("adds a server at the machine, with what only a person there may give it, and
 
 it("says what is wrong with a server, and adds none", async () => {
   await using cli = await openCliHome();
+  await writeFile(join(cli.folder, "hello.mjs"), "");
   const cases: readonly (readonly [argv: readonly string[], code: number, problem: string])[] = [
     [["a"], 2, "-- COMMAND ARGS..., or --url URL"],
     [["a", "--url", "http://x.test", "--", "sh"], 2, "one of both"],
@@ -39,11 +40,19 @@ it("says what is wrong with a server, and adds none", async () => {
     [["a", "--network", "al l", "--", "sh"], 1, ""],
     [["a", "--isolation", "loose", "--", "sh"], 1, "isolation"],
     [["a", "--pin", "loosely", "--", "sh"], 1, 'pin: must be "strict"'],
-    [["a", "--mount", "notes", "--", "sh"], 1, "must be an absolute path"],
+    [["a", "--mount", "notes", "--", "sh"], 1, "--mount: there is no folder /"],
+    [["a", "--mount", `${cli.folder}:wr`, "--", "sh"], 1, `there is no folder ${cli.folder}:wr; write FOLDER`],
+    [["a", "--", "node", "./hello.mjs"], 1, `"mounts": [{"host":"${cli.folder}"`],
     [["a", "--", "node", cli.folder], 1, `"mounts": [{"host":"${cli.folder}"`],
     [["a/b", "--", "sh"], 1, "name is 1 to 64 letters"],
     [["a", "--secret", "KEY=held", "--", "sh"], 2, "VARIABLE=NAME@HOST"],
     [["a", "--secret", "A=held@x.test", "--secret", "B=held@x.test", "--", "sh"], 2, "for several variables"],
+    [["a", "--url", "https://x.test", "--header", "A"], 2, '--header "A" is not KEY=VALUE'],
+    [
+      ["a", "--url", "https://x.test", "--header", "A-B: c=d"],
+      2,
+      '--header takes NAME=VALUE: write "A-B=VALUE" in the place of "A-B: VALUE"',
+    ],
     [["a", "--header", "A=b", "--", "sh"], 2, "--header is for a server with --url"],
   ];
   for (const [argv, code, problem] of cases)

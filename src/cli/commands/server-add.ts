@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { loadConfigText } from "../../mcp/client/config/load-config-text.ts";
 import { type HubEntries, readHubEntries } from "../../mcp/proxy/hub-file.ts";
@@ -5,6 +8,8 @@ import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
 import { openMcpServers } from "../compose/open-mcp-servers.ts";
+import { readConfig } from "../compose/open-stack.ts";
+import { serverAddress } from "../compose/server-address.ts";
 import { printJson, printLine } from "../print.ts";
 import { usage } from "../usage.ts";
 import { parsePairs, parseSecretOptions } from "../values.ts";
@@ -12,8 +17,15 @@ import { parsePairs, parseSecretOptions } from "../values.ts";
 const HELP = "belljar server add --help";
 const FIELDS = ["url", "header", "env", "network", "secret", "mount", "template", "isolation", "pin"];
 const MOUNT = /^(.+?)(?::(copy|ro|rw))?$/s;
+/** As it stands in a request. */
+const HEADER_LINE = /^([A-Za-z0-9-]{1,100}):/;
 
 type Entry = Readonly<Record<string, unknown>>;
+
+interface Mount {
+  readonly host: string;
+  readonly mode: string;
+}
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const { entries, unusable } = await readEntries(call, context);
@@ -42,7 +54,30 @@ async function readEntries(call: CommandCall, context: CommandContext): Promise<
   const file = textOption(call, "from");
   if (file !== undefined) return readFile(call, file);
   if (name === undefined) throw usage("A server needs a NAME, or --from FILE", HELP);
-  return { entries: { [name]: { ...targetOf(call, context), ...fieldsOf(call) } }, unusable: [] };
+  const entry = { ...targetOf(call, context), ...fieldsOf(call) };
+  return { entries: { [name]: serverAddress(readConfig(call, context), context) ? entry : await placed(entry) }, unusable: [] };
+}
+
+/**
+ * The entry with its folder and its files as paths of this machine, which a server that starts elsewhere needs. Without a folder or a template its
+ * sandbox has nothing that a relative path could mean. Rejects with `CONFIG_INVALID` for a folder that is not there.
+ */
+async function placed(entry: Entry): Promise<Entry> {
+  const { command, args, mounts, template } = entry as { command?: string; args?: string[]; mounts?: readonly Mount[]; template?: string };
+  if (mounts) return { ...entry, mounts: await Promise.all(mounts.map(placedMount)) };
+  if (command === undefined || template !== undefined) return entry;
+  return { ...entry, command: placedPath(command), args: args?.map(placedPath) };
+}
+
+async function placedMount({ host, mode }: Mount): Promise<Mount> {
+  const path = resolve(host);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) return { host: path, mode };
+  throw new BelljarError("CONFIG_INVALID", `--mount: there is no folder ${path}; write FOLDER, or FOLDER:ro, FOLDER:rw or FOLDER:copy`);
+}
+
+function placedPath(text: string): string {
+  return /^\.\.?\//.test(text) && existsSync(text) ? resolve(text) : text;
 }
 
 /** Throws `USAGE` for an option that would be read from the file. */
@@ -66,13 +101,20 @@ function targetOf(call: CommandCall, { env }: CommandContext): Entry {
   const url = textOption(call, "url");
   const [command, ...args] = call.rest;
   if ((url === undefined) === (command === undefined)) throw usage("A server has one of both: -- COMMAND ARGS..., or --url URL", HELP);
-  const headers = parsePairs("--header", textOptions(call, "header"));
-  const variables = parsePairs("--env", textOptions(call, "env"), env);
+  const headers = parseHeaders(textOptions(call, "header"));
+  const variables = parsePairs("env", textOptions(call, "env"), env);
   const isEmpty = (pairs: object): boolean => Object.keys(pairs).length === 0;
   if (url === undefined ? !isEmpty(headers) : !isEmpty(variables))
     throw usage(url === undefined ? "--header is for a server with --url" : "--env is for a server with a command", HELP);
   if (url !== undefined) return { url, ...(!isEmpty(headers) && { headers }) };
   return { command, args, ...(!isEmpty(variables) && { env: variables }) };
+}
+
+/** The value is in no message, for it may be a key. */
+function parseHeaders(texts: readonly string[]): Readonly<Record<string, string>> {
+  const [, name] = texts.map((text) => HEADER_LINE.exec(text)).find((found) => found !== null) ?? [];
+  if (name !== undefined) throw usage(`--header takes NAME=VALUE: write "${name}=VALUE" in the place of "${name}: VALUE"`, HELP);
+  return parsePairs("header", texts);
 }
 
 function fieldsOf(call: CommandCall): Entry {
@@ -99,7 +141,7 @@ function secretsOf(call: CommandCall): Entry {
   return Object.fromEntries(named);
 }
 
-function parseMount(text: string): Entry {
+function parseMount(text: string): Mount {
   const [, host = "", mode = "ro"] = MOUNT.exec(text) ?? [];
   return { host, mode };
 }

@@ -5,7 +5,7 @@ import type { ConfigInput } from "../../mcp/client/config/server-config.ts";
 import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { McpClientOptions, McpQuestion } from "../../mcp/client/mcp-client.ts";
 import type { CommandContext } from "../command.ts";
-import { printLine, printProblems } from "../print.ts";
+import { indented, printLine } from "../print.ts";
 import type { OpenLoginDoor } from "../../mcp/client/oauth/login-door.ts";
 import { readHidden } from "../read-hidden.ts";
 import { askForm } from "./ask-form.ts";
@@ -93,7 +93,7 @@ async function askWithin(context: CommandContext, { question, turns, over }: Ask
 }
 
 function refuse({ stderr }: CommandContext, { server, params }: McpQuestion): JsonObject {
-  printProblems(stderr, [`The server "${server}" asks, and there is no terminal to answer in: ${shownOf(params)}`]);
+  printLine(stderr, `belljar: The server "${server}" asks, and there is no terminal to answer in: ${shownOf(params)}`);
   return CANCELLED;
 }
 
@@ -116,7 +116,7 @@ async function askYesNo(ask: AskLine, question: string): Promise<"y" | "n" | und
 }
 
 function shownOf({ message }: JsonObject): string {
-  return firstText(message).slice(0, SHOWN_MAX);
+  return indented(firstText(message).slice(0, SHOWN_MAX));
 }
 
 async function askInput(context: CommandContext, { id, description, isSecret, options, fallback }: ConfigInput): Promise<string> {

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "./json-object.ts";
@@ -66,4 +68,18 @@ describe("a session", () => {
   it("tells a server that nobody answers", async () => {
     expect(await abilitiesWith({})).toEqual({});
   });
+});
+
+it("says of an address why it is not reached, and not what the SDK did", async () => {
+  await using closed = createServer().listen(0, "127.0.0.1");
+  await once(closed, "listening");
+  const { port } = closed.address() as AddressInfo;
+  await closed[Symbol.asyncDispose]();
+  for (const kind of ["http", "any"] as const) {
+    const far = { kind, name: "far", url: new URL(`http://127.0.0.1:${port}/mcp`), headers: {}, callTimeoutMs: undefined } as const;
+    await expect(openSession(far, { version: "0", startTimeoutMs: 10_000 }), kind).rejects.toMatchObject({
+      code: "SERVER_UNREACHABLE",
+      message: `The server "far" cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}`,
+    });
+  }
 });

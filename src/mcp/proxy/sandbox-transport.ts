@@ -27,7 +27,7 @@ export class SandboxTransport extends ProgramTransport {
   ending(): string | undefined {
     if (!this.#exit) return undefined;
     const { exitCode, signal } = this.#exit;
-    return exitCode === undefined ? `it was ended by ${signal ?? "a signal"}` : `it ended with exit code ${exitCode}`;
+    return exitCode === undefined ? `was ended by ${signal ?? "a signal"}` : `ended with exit code ${exitCode}`;
   }
 
   async start(): Promise<void> {

@@ -88,10 +88,13 @@ describe("client call", () => {
     http.closeAllConnections();
     http.close();
     expect(wanting).toMatchObject({ code: 3, stderr: expect.stringContaining("run `belljar client login locked`") as unknown });
-    expect(await open.client("call", "dead", "x")).toMatchObject({ code: 4, stderr: expect.stringContaining("exit code 1") as unknown });
+    expect(await open.client("call", "dead", "x")).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('belljar: The server "dead" ended with exit code 1 before it answered') as unknown,
+    });
     const died = await open.client("call", "rich", "die");
     expect(died.code).toBe(4);
-    expect(died.stderr).toContain("it ended with exit code 7\n  out of luck");
+    expect(died.stderr).toContain('The server "rich" ended with exit code 7 before it answered\n  out of luck');
   });
 
   it("answers a question with cancel where there is no terminal, and says so", async () => {
@@ -127,7 +130,7 @@ describe("client list", () => {
     await using open = await openClientCli({ rich: richServer(), dead: { command: "sh", args: ["-c", "echo 'no db' >&2; exit 3"] } });
     const { code, stdout, stderr } = await open.client("list");
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^belljar: The server "dead" [^]*exit code 3\n {2}no db\n$/);
+    expect(stderr).toMatch(/^belljar: The server "dead" ended with exit code 3 before it answered\n {2}no db\n$/);
     expect(stdout.split("\n").slice(0, 2)).toEqual(["SERVER  TOOL     ABOUT", "rich    add      Adds\\u{1b}[31m numbers"]);
   });
 

@@ -88,7 +88,7 @@ it("says why a package cannot be started, and where packages come from", () => {
   expect(problem("wrong")).toContain('the option "-c" of npx is not taken');
   expect(problem("strange")).toContain('"github:user/repository" is no package of the index');
   expect(problem("nothing")).toMatch(/The package pyserver has no program "nothing"[^]*"pyserver", "other-name"/);
-  expect(problem("asit"), "with a template nothing is prepared").toContain("it ended with exit code 0");
+  expect(problem("asit"), "with a template nothing is prepared").toContain('The server "asit" ended with exit code 0 before it answered');
 });
 
 it("installs a package once for all servers and starts of an owner", async () => {

@@ -33,8 +33,8 @@ export class ProcessTransport extends ProgramTransport {
   /** How the program ended, if it did. */
   ending(): string | undefined {
     const { exitCode = null, signalCode = null } = this.#child ?? {};
-    if (signalCode !== null) return `it was ended by ${signalCode}`;
-    return exitCode === null ? undefined : `it ended with exit code ${exitCode}`;
+    if (signalCode !== null) return `was ended by ${signalCode}`;
+    return exitCode === null ? undefined : `ended with exit code ${exitCode}`;
   }
 
   async start(): Promise<void> {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { serializeMessage } from "@modelcontextprotocol/client";
+import { SdkError, SdkErrorCode, serializeMessage } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
 import { LastLines } from "./last-lines.ts";
 import { MessageLines } from "./message-lines.ts";
@@ -49,7 +49,7 @@ export abstract class ProgramTransport implements Transport {
   abstract start(): Promise<void>;
   /** Resolves when nothing of the program is left. */
   abstract close(): Promise<void>;
-  /** How the program ended, if it did. */
+  /** How the program ended, if it did, as `ended with exit code 1`. */
   abstract ending(): string | undefined;
   /** Undefined before the program has started. */
   protected abstract stdin(): Writable | undefined;
@@ -59,12 +59,17 @@ export abstract class ProgramTransport implements Transport {
     return this.#failure;
   }
 
-  /** The error of a request to a program that has ended: with how it ended, and the last lines of its stderr. */
+  /** The error of a request to a program that has ended: first how it ended, then the last lines of its stderr. */
   explain(cause: unknown): unknown {
     if (this.#failure) return this.#failure;
     if (!(cause instanceof BelljarError) || cause.code === "CANCELLED") return cause;
-    const parts = [this.ending(), ...this.#said.lines()].filter((part) => part !== undefined);
-    return parts.length === 0 ? cause : new BelljarError(cause.code, [cause.message, ...parts].join("\n  "), { cause });
+    const ending = this.ending();
+    const isEnd = ending !== undefined && cause.cause instanceof SdkError && cause.cause.code === SdkErrorCode.ConnectionClosed;
+    const first = isEnd
+      ? [`The server "${this.#name}" ${ending} before it answered`]
+      : [cause.message, ...(ending ? [`it ${ending}`] : [])];
+    const text = [...first, ...this.#said.lines()].join("\n  ");
+    return text === cause.message ? cause : new BelljarError(cause.code, text, { cause });
   }
 
   /**
