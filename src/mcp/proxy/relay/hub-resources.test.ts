@@ -23,13 +23,13 @@ it.each([
       written: async () => undefined,
     },
   };
-  const [resources, prompts] = [new HubResources(options as never), new HubPrompts(options as never)];
+  const [resources, prompts] = [new HubResources(options), new HubPrompts(options)];
   const asker = { principal: LOCAL, signal: AbortSignal.timeout(60_000) };
   const work: Readonly<Record<string, () => Promise<unknown>>> = {
-    "resources/read": () => resources.read(asker as never, "x://none"),
-    "resources/subscribe": () => resources.watch(asker as never, "x://none"),
-    "prompts/get": () => prompts.get(asker as never, "none", {}),
-    "completion/complete": () => prompts.complete(asker as never, "none", { name: "a", value: "" }),
+    "resources/read": () => resources.read(asker, "x://none"),
+    "resources/subscribe": () => resources.watch(asker, "x://none"),
+    "prompts/get": () => prompts.get(asker, "none", {}),
+    "completion/complete": () => prompts.complete(asker, "none", { name: "a", value: "" }),
   };
   await expect(work[method]?.()).rejects.toMatchObject({ code });
   expect([recorded, entered]).toEqual([[[method, code]], [LOCAL.id]]);
