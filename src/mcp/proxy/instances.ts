@@ -1,6 +1,9 @@
 import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
+import { holderOf } from "./relay/relay-context.ts";
 
+/** Of one caller, whatever clients it has: others who share the server have theirs. */
+const EACH_MAX = 8;
 /** A start has a limit of its own. */
 const LONGEST_MS = 3_600_000;
 
@@ -22,6 +25,7 @@ export interface InstancesOptions<One extends Instance> {
 
 interface Held<One> {
   key: string;
+  holder: string;
   readonly opening: Promise<One>;
   readonly giveUp: AbortController;
   instance?: One;
@@ -54,10 +58,12 @@ export class Instances<One extends Instance> implements AsyncDisposable {
   /** The instance of `key` that serves nobody is that of `next` from now on, unless there is none, or `next` has one. */
   handOver(key: string, next: string): void {
     const held = this.#held.get(key);
-    if (!held || held.users > 0 || this.#held.has(next)) return;
+    const holder = holderOf(next);
+    if (!held || held.users > 0 || this.#held.has(next) || this.#of(holder).length >= EACH_MAX) return;
     this.#held.delete(key);
     this.#held.set(next, held);
     held.key = next;
+    held.holder = holder;
   }
 
   /** The key of an instance that has not ended. */
@@ -91,7 +97,7 @@ export class Instances<One extends Instance> implements AsyncDisposable {
   #hold(key: string): Held<One> {
     if (this.#isClosed) throw new BelljarError("CANCELLED", "The servers are being closed");
     const known = this.#held.get(key);
-    if (!known) this.#makeRoom();
+    if (!known) this.#makeRoom(holderOf(key));
     const held = known ?? this.#open(key);
     // The last place is that of the latest.
     this.#held.delete(key);
@@ -104,7 +110,7 @@ export class Instances<One extends Instance> implements AsyncDisposable {
 
   #open(key: string): Held<One> {
     const giveUp = new AbortController();
-    const held: Held<One> = { key, opening: this.#options.open(giveUp.signal), giveUp, users: 0 };
+    const held: Held<One> = { key, holder: holderOf(key), opening: this.#options.open(giveUp.signal), giveUp, users: 0 };
     const forget = (): void => void (this.#held.get(held.key) === held && this.#end(held.key));
     held.opening.then((instance) => {
       held.instance = instance;
@@ -119,12 +125,20 @@ export class Instances<One extends Instance> implements AsyncDisposable {
     held.idle = setTimeout(() => this.#end(held.key), this.#options.idleMs).unref();
   }
 
-  /** Throws `QUOTA_EXCEEDED` if all are in use. */
-  #makeRoom(): void {
+  /** Throws `QUOTA_EXCEEDED` if all are in use, those of the caller or of everybody. */
+  #makeRoom(holder: string): void {
     const { most } = this.#options;
-    if (this.#held.size < most) return;
-    for (const [key, { users }] of this.#held) if (users === 0) return this.#end(key);
-    throw new BelljarError("QUOTA_EXCEEDED", `This server has ${most} instances that all answer calls: wait until one is free`);
+    const own = this.#of(holder);
+    const isOwnFull = own.length >= EACH_MAX;
+    if (!isOwnFull && this.#held.size < most) return;
+    const idle = (isOwnFull ? own : [...this.#held.values()]).find(({ users }) => users === 0);
+    if (idle) return this.#end(idle.key);
+    const problem = isOwnFull ? `You have ${EACH_MAX} instances of this server` : `This server has ${most} instances`;
+    throw new BelljarError("QUOTA_EXCEEDED", `${problem} that all answer calls or follow resources: wait until one is free`);
+  }
+
+  #of(holder: string): readonly Held<One>[] {
+    return [...this.#held.values()].filter((held) => held.holder === holder);
   }
 
   #end(key: string): void {

@@ -89,10 +89,7 @@ export class ServerDefinitions {
       approve: server.settings.approve,
       definition,
       beside,
-      relink:
-        ({ principal } = { principal: { id: owner, name: owner } }) =>
-        (uri) =>
-          links.out(principal, label, uri),
+      relink: ({ principal } = { principal: { id: owner, name: owner } }) => links.relink(principal, label),
       call: (context, args) => call(context, "tools/call", { name: tool, arguments: args }),
     });
   }

@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import type { PromptDoor } from "./prompt-door.ts";
+import type { PromptDescription, PromptDoor } from "./prompt-door.ts";
 import type { ResourceDoor } from "./resource-door.ts";
 
 /** One door of several sources of resources: of two that know a URI the earlier one answers. A change is told as its source tells it. */
@@ -29,8 +29,10 @@ export function composeResources(sources: readonly ResourceDoor[]): ResourceDoor
 export function composePrompts(sources: readonly PromptDoor[]): PromptDoor {
   return {
     list(principal) {
-      const all = sources.flatMap((source) => source.list(principal));
-      return all.filter(({ name }, index) => all.findIndex((one) => one.name === name) === index);
+      const byName = new Map<string, PromptDescription>();
+      for (const prompt of sources.flatMap((source) => source.list(principal)))
+        if (!byName.has(prompt.name)) byName.set(prompt.name, prompt);
+      return [...byName.values()];
     },
     get: (asker, name, args) => firstWith(sources, "PROMPT_NOT_FOUND", (source) => source.get(asker, name, args)),
     async complete(asker, name, argument) {

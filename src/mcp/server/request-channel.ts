@@ -1,5 +1,6 @@
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import { type ClientRequest, unanswerable } from "../../catalog/question.ts";
+import { boundedLog } from "./bounded-notices.ts";
 import type { ClientChannel } from "./client-channel.ts";
 import { askBy, assertAskable } from "./client-requests.ts";
 
@@ -40,8 +41,7 @@ export function openChannel(server: Server, context: ServerContext, connectionId
     ...logLevelOf(server, context),
     inputResponses: mcpReq.inputResponses ?? {},
     requestState: typeof state === "string" ? state : undefined,
-    // A message that cannot be sent has no reader any more; the call's own signal tells that to the work.
-    log: (level, data, logger) => void mcpReq.log(level, data, logger).catch(() => undefined),
+    log: boundedLog((level, data, logger) => mcpReq.log(level, data, logger)),
     relay,
     ask: askBy(relay),
   };

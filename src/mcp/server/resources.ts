@@ -1,5 +1,6 @@
 import type { ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult, Server } from "@modelcontextprotocol/server";
 import { BelljarError } from "../../errors.ts";
+import { mergedUpdates } from "./bounded-notices.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { toProtocolError, toResourceError } from "./protocol-error.ts";
 import { isModern, openChannel } from "./request-channel.ts";
@@ -76,8 +77,9 @@ function tooMany(): BelljarError {
 /** Tells the client of a connection about changes of its own resources; undefined when there are none to tell of. */
 export function announceResources(server: Server, { resources }: McpServerOptions, { principal }: Caller): (() => void) | undefined {
   if (!resources) return undefined;
+  const tell = mergedUpdates((uri) => server.sendResourceUpdated({ uri }));
   const stopUpdates = resources.onUpdate((concerns, uri) => {
-    if (concerns(principal) && isFollowed(server, uri)) void server.sendResourceUpdated({ uri }).catch(() => undefined);
+    if (concerns(principal) && isFollowed(server, uri)) tell(uri);
   });
   const stopList = resources.onListChange((concerns) => {
     if (concerns(principal)) void server.sendResourceListChanged().catch(() => undefined);

@@ -65,6 +65,7 @@ it("says what is wrong with a server, once, with its last words", () => {
   expect(of("wrong")).toEqual([expect.stringContaining('network: must be "none", "all" or')]);
   expect(of("twice")).toEqual([expect.stringContaining("one folder of the host")]);
   expect(of("one")).toEqual([
+    expect.stringContaining('"abyss" and whatever else of its tools is larger than 512 KiB, 10,000 values or 500 levels is left out'),
     expect.stringContaining('has a tool "bad" that is left out: The JSON Schema cannot be used: it refers to another document'),
   ]);
 });

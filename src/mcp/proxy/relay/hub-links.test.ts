@@ -95,10 +95,18 @@ it("finds the server whose template gives a URI", () => {
   expect(links.find(LOCAL, "x://1")).toEqual({ label: "b", uri: "x://1" });
   expect(links.find(LOCAL, "x://2")).toEqual({ label: "a", uri: "x://2" });
   expect(() => links.find(LOCAL, "y://2")).toThrow(expect.objectContaining({ code: "RESOURCE_AMBIGUOUS" }));
-  expect(links.outTemplate(LOCAL, "a", "x://{id}")).toBe("x://{id}");
-  expect(links.outTemplate(LOCAL, "b", "y://{id}")).toBe("belljar-mcp://b/y://{id}");
+  expect(links.relinkTemplates(LOCAL, "a")("x://{id}")).toBe("x://{id}");
+  expect(links.relinkTemplates(LOCAL, "b")("y://{id}")).toBe("belljar-mcp://b/y://{id}");
   expect(links.findTemplate(LOCAL, "belljar-mcp://b/y://{id}")).toEqual({ label: "b", uri: "y://{id}" });
   expect(links.find(LOCAL, "belljar-mcp://b/y://2")).toEqual({ label: "b", uri: "y://2" });
+});
+
+it("asks who the caller's servers are once for all URIs, or templates, of an answer", () => {
+  let asked = 0;
+  const links = new HubLinks(() => ((asked += 1), [owner("a", ["x://1"], ["x://{id}"])]));
+  const [relink, relinkTemplate] = [links.relink(LOCAL, "a"), links.relinkTemplates(LOCAL, "a")];
+  for (let turn = 0; turn < 3; turn += 1) expect([relink("x://1"), relinkTemplate("x://{id}")]).toEqual(["x://1", "x://{id}"]);
+  expect(asked).toBe(2);
 });
 
 it("asks the only server for what is in no list, and no one of several", () => {

@@ -1,6 +1,7 @@
 import { BelljarError } from "../../../errors.ts";
 import type { Principal } from "../../../sandbox/sandbox.ts";
 import { digestText } from "../sources/canonical.ts";
+import type { Relink } from "./relink.ts";
 import { canGive } from "./uri-template.ts";
 
 /** What one server of a caller lists. */
@@ -15,6 +16,13 @@ export interface LinkOwner {
 
 /** A resource, or a template, of a server, as the server writes it. */
 export interface Found {
+  readonly label: string;
+  readonly uri: string;
+}
+
+interface Linked {
+  readonly owners: readonly LinkOwner[];
+  /** Of the server that wrote it. */
   readonly label: string;
   readonly uri: string;
 }
@@ -43,7 +51,16 @@ export class HubLinks {
 
   /** A URI of an answer or a list, for the caller. */
   out(principal: Principal, label: string, uri: string): string {
+    return this.relink(principal, label)(uri);
+  }
+
+  /** The same for all URIs of one answer, or one page: it knows the servers as they are now. */
+  relink(principal: Principal, label: string): Relink {
     const owners = this.#ownersOf(principal);
+    return (uri) => this.#out(principal, { owners, label, uri });
+  }
+
+  #out(principal: Principal, { owners, label, uri }: Linked): string {
     const isListed = owners.some((owner) => owner.uris.has(uri));
     if (!isListed && uri.length > URI_MAX) return qualified(label, uri);
     if (!isListed) this.#note(principal, label, uri);
@@ -52,9 +69,13 @@ export class HubLinks {
     return isItsOwn ? uri : qualified(label, uri);
   }
 
-  outTemplate(principal: Principal, label: string, template: string): string {
-    const owners = this.#ownersOf(principal).filter((owner) => owner.templates.has(template));
-    return owners.length === 1 && !isReserved(template) ? template : qualified(label, template);
+  /** The same for templates. */
+  relinkTemplates(principal: Principal, label: string): Relink {
+    const owners = this.#ownersOf(principal);
+    return (template) => {
+      const having = owners.filter(({ templates }) => templates.has(template));
+      return having.length === 1 && !isReserved(template) ? template : qualified(label, template);
+    };
   }
 
   /** Undefined for what no server has. Throws `RESOURCE_AMBIGUOUS` for what several have. */

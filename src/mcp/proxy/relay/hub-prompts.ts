@@ -11,6 +11,7 @@ import type { Upstream } from "../upstream.ts";
 import { counted } from "../../../catalog/counted.ts";
 import { mayRelay } from "./may-relay.ts";
 import type { HubResourcesOptions } from "./hub-resources.ts";
+import { firstBlocks } from "./first-blocks.ts";
 import { relinkBlock } from "./relink.ts";
 import { toCompletion } from "./to-completion.ts";
 import { withoutServer } from "./to-result.ts";
@@ -24,19 +25,19 @@ export class HubPrompts implements PromptDoor {
   }
 
   list(principal: Principal): readonly PromptDescription[] {
-    return this.#all(principal).map(({ prompt: { name, definition } }) => ({ ...definition, name }));
+    return this.#seen(principal).flatMap(({ prompts }) => prompts.map(({ name, definition }) => ({ ...definition, name })));
   }
 
   async get(asker: Asker, name: string, args: Readonly<Record<string, string>>): Promise<PromptResult> {
     const { principal } = asker;
-    const { upstream, prompt } = this.#find(principal, name);
     return counted(this.#options, { principal, method: "prompts/get", args: { name, arguments: args } }, async () => {
+      const { upstream, prompt } = this.#find(principal, name);
       const answer = await upstream.request(asker, "prompts/get", { name: prompt.definition["name"], arguments: args });
       if (isNestedTooDeep(answer))
         throw new BelljarError("SERVER_INCOMPATIBLE", `The server "${upstream.name}" answered with something that is nested too deep`);
       const { messages, resultType: _, ...beside } = answer;
-      const relink = (uri: string): string => this.#options.links.out(principal, upstream.label, uri);
-      const list: readonly unknown[] = Array.isArray(messages) ? messages : [];
+      const relink = this.#options.links.relink(principal, upstream.label);
+      const list = firstBlocks(messages, (text) => ({ role: "user", content: { type: "text", text } }));
       const relinked = list.map((one) => (isRecord(one) ? { ...one, content: relinkBlock(one["content"], relink) } : one));
       return { ...withoutServer(beside), messages: relinked as unknown as PromptResult["messages"] };
     });
@@ -44,26 +45,29 @@ export class HubPrompts implements PromptDoor {
 
   async complete(asker: Asker, name: string, { given = {}, ...argument }: WantedValue): Promise<Completion> {
     const { principal } = asker;
-    const { upstream, prompt } = this.#find(principal, name);
-    if (upstream.listed.capabilities["completions"] === undefined) return { values: [] };
-    const params = { ref: { type: "ref/prompt", name: prompt.definition["name"] }, argument, context: { arguments: given } };
-    const asked = { principal, method: "completion/complete", args: params };
-    return counted(this.#options, asked, async () => toCompletion(await upstream.request(asker, "completion/complete", params)));
+    const args = { ref: { type: "ref/prompt", name }, argument, context: { arguments: given } };
+    return counted(this.#options, { principal, method: "completion/complete", args }, async () => {
+      const { upstream, prompt } = this.#find(principal, name);
+      if (upstream.listed.capabilities["completions"] === undefined) return { values: [] };
+      const params = { ...args, ref: { ...args.ref, name: prompt.definition["name"] } };
+      return toCompletion(await upstream.request(asker, "completion/complete", params));
+    });
   }
 
   onChange(listener: ChangeListener): () => void {
     return this.#options.view.onList("prompts", listener);
   }
 
-  #all(principal: Principal): readonly Owned[] {
-    const upstreams = mayRelay(principal) ? this.#options.view.upstreamsOf(principal) : [];
-    return upstreams.flatMap((upstream) => upstream.prompts.map((prompt) => ({ upstream, prompt })));
+  #seen(principal: Principal): readonly Upstream[] {
+    return mayRelay(principal) ? this.#options.view.upstreamsOf(principal) : [];
   }
 
   /** Of two of one name, as there may be where names have no prefix, the first server's. Throws `PROMPT_NOT_FOUND`. */
   #find(principal: Principal, name: string): Owned {
-    const found = this.#all(principal).find(({ prompt }) => prompt.name === name);
-    if (found) return found;
+    for (const upstream of this.#seen(principal)) {
+      const prompt = upstream.prompts.find((one) => one.name === name);
+      if (prompt) return { upstream, prompt };
+    }
     throw new BelljarError("PROMPT_NOT_FOUND", `No prompt ${JSON.stringify(name.slice(0, 100))}; list them to see which there are`);
   }
 }

@@ -13,10 +13,11 @@ import type {
   WantedValue,
 } from "../../server/resource-door.ts";
 import { counted, type CountedParts } from "../../../catalog/counted.ts";
+import { firstBlocks } from "./first-blocks.ts";
 import { mayRelay } from "./may-relay.ts";
 import type { Found, HubLinks } from "./hub-links.ts";
 import type { HubView } from "./hub-view.ts";
-import { relinkMeta, relinkUri } from "./relink.ts";
+import { type Relink, relinkMeta, relinkUri } from "./relink.ts";
 import { toCompletion } from "./to-completion.ts";
 import { withoutServer } from "./to-result.ts";
 import type { Upstream } from "../upstream.ts";
@@ -43,28 +44,26 @@ export class HubResources implements ResourceDoor {
     if (!(start === 0 || start < all.length))
       throw new BelljarError("ARGUMENTS_INVALID", "The cursor is unknown: list again from the start");
     const end = start + PAGE;
-    const { links } = this.#options;
+    const relinkOf = this.#relinks(principal);
     const resources = all.slice(start, end).map(([{ label }, item]) => {
-      const relink = (uri: string): string => links.out(principal, label, uri);
+      const relink = relinkOf(label);
       return relinkUri(relinkMeta(item, relink), relink) as ResourceDescription;
     });
     return { resources, ...(end < all.length && { nextCursor: String(end) }) };
   }
 
   templates(principal: Principal): readonly ResourceTemplate[] {
-    return this.#seen(principal).flatMap(({ label, listed }) =>
-      listed.templates.map((item) => {
-        const uriTemplate = this.#options.links.outTemplate(principal, label, String(item["uriTemplate"]));
-        return { ...item, uriTemplate } as ResourceTemplate;
-      }),
-    );
+    return this.#seen(principal).flatMap(({ label, listed }) => {
+      const relink = this.#options.links.relinkTemplates(principal, label);
+      return listed.templates.map((item) => ({ ...item, uriTemplate: relink(String(item["uriTemplate"])) }) as ResourceTemplate);
+    });
   }
 
   /** Rejects with `RESOURCE_AMBIGUOUS` for what several servers have. */
   async read(asker: Asker, uri: string): Promise<ResourceResult> {
-    const { upstream, found } = this.#find(asker.principal, uri);
     const asked = { principal: asker.principal, method: "resources/read", args: { uri } };
     return counted(this.#options, asked, async () => {
+      const { upstream, found } = this.#find(asker.principal, uri);
       const answer = await upstream.request(asker, "resources/read", { uri: found.uri });
       return this.#toResult(asker.principal, { asked: uri, found, answer, server: upstream.name });
     });
@@ -83,11 +82,13 @@ export class HubResources implements ResourceDoor {
   /** Resolves without following a resource of a server that says it tells of none. */
   async watch(asker: Asker, uri: string): Promise<Disposable> {
     const { principal } = asker;
-    const { upstream, found } = this.#find(principal, uri);
     const concerns: Concerns = (one) => one.id === principal.id && mayRelay(one);
     const updated = (): void => this.#listeners.forEach((listener) => listener(concerns, uri));
     const asked = { principal, method: "resources/subscribe", args: { uri } };
-    return counted(this.#options, asked, () => upstream.follow(asker, found.uri, updated));
+    return counted(this.#options, asked, () => {
+      const { upstream, found } = this.#find(principal, uri);
+      return upstream.follow(asker, found.uri, updated);
+    });
   }
 
   onUpdate(listener: (concerns: Concerns, uri: string) => void): () => void {
@@ -100,6 +101,16 @@ export class HubResources implements ResourceDoor {
     return this.#options.view.onList("resources", (ownerId) =>
       listener((principal) => (ownerId === undefined || ownerId === principal.id) && mayRelay(principal)),
     );
+  }
+
+  /** Of one page, by the label of a server. */
+  #relinks(principal: Principal): (label: string) => Relink {
+    const relinks = new Map<string, Relink>();
+    return (label) => {
+      const relink = relinks.get(label) ?? this.#options.links.relink(principal, label);
+      relinks.set(label, relink);
+      return relink;
+    };
   }
 
   #seen(principal: Principal): readonly Upstream[] {
@@ -119,8 +130,9 @@ export class HubResources implements ResourceDoor {
       throw new BelljarError("SERVER_INCOMPATIBLE", `The server "${server}" answered with something that is nested too deep`);
     const { contents, resultType: _, ttlMs: _ttl, cacheScope: _scope, ...beside } = answer;
     // What was asked for keeps the name under which it was asked for.
-    const relink = (uri: string): string => (uri === found.uri ? asked : this.#options.links.out(principal, found.label, uri));
-    const list: readonly unknown[] = Array.isArray(contents) ? contents : [];
+    const relinkOther = this.#options.links.relink(principal, found.label);
+    const relink = (uri: string): string => (uri === found.uri ? asked : relinkOther(uri));
+    const list = firstBlocks(contents, (text) => ({ uri: found.uri, text }));
     return { ...withoutServer(beside), contents: list.map((one) => relinkUri(one, relink) as ResourceContent) };
   }
 }

@@ -19,3 +19,9 @@ export interface RelayContext {
 export function keyOf({ principal, clientId }: Pick<RelayContext, "principal" | "clientId">): string {
   return JSON.stringify([principal.id, clientId ?? null]);
 }
+
+/** Whose instance that is: the same for all clients of a caller. */
+export function holderOf(key: string): string {
+  const parsed: unknown = key.startsWith("[") ? JSON.parse(key) : undefined;
+  return Array.isArray(parsed) ? String(parsed[0]) : key;
+}

@@ -47,7 +47,7 @@ export class ServerCalls {
     const { callTimeoutMs = CALL_TIMEOUT_MS, name } = this.#options.server.target;
     using call = new OpenCall(context, callTimeoutMs);
     try {
-      using _place = await this.#queue.enter(call.signal);
+      using _place = await this.#queue.enter(context.principal.id, call.signal);
       return await this.#make(call, context, { method, params });
     } catch (cause) {
       if (call.isLate) throw new BelljarError("EXEC_TIMEOUT", `The server "${name}" did not answer within ${callTimeoutMs} ms`, { cause });

@@ -1,10 +1,12 @@
 import * as z from "zod";
 import { isNestedTooDeep } from "../../../catalog/nesting.ts";
+import { hasMoreValues } from "../../../catalog/value-count.ts";
 import { textResult } from "../../../catalog/tool-result.ts";
 import type { ToolContent, ToolResult } from "../../../catalog/tool.ts";
 import { BelljarError } from "../../../errors.ts";
 import { isRecord } from "../../client/config/is-record.ts";
 import type { JsonObject } from "../../client/json-object.ts";
+import { firstBlocks } from "./first-blocks.ts";
 import { type Relink, relinkBlock, relinkMeta } from "./relink.ts";
 
 const resource = z.looseObject({ uri: z.string(), mimeType: z.string().optional() });
@@ -27,7 +29,8 @@ export function toResult(server: string, answer: JsonObject, relink: Relink): To
   if (isNestedTooDeep(answer))
     throw new BelljarError("SERVER_INCOMPATIBLE", `The server "${server}" answered with something that is nested too deep`);
   const { content, structuredContent, isError, resultType: _, ...more } = answer;
-  const blocks = (Array.isArray(content) ? content : []).map((given: unknown): ToolContent => {
+  const blocks = firstBlocks(content, (text) => ({ type: "text", text })).map((given): ToolContent => {
+    if (hasMoreValues(given)) return { type: "text", text: `[A part of the answer of ${server} has too many values]` };
     const { data } = block.safeParse(relinkBlock(given, relink));
     return (data as ToolContent | undefined) ?? { type: "text", text: `[A part of the answer of ${server} is none that MCP knows]` };
   });

@@ -67,3 +67,14 @@ it("describes a definition in lines, and a text as it is", () => {
   expect(describeItem({ instructions: "Be kind" }, { list: "instructions", name: "" })).toBe("Be kind");
   expect(describeItem({}, { list: "tools", name: "a" })).toBeUndefined();
 });
+
+it.each([
+  ["nested 65 levels deep", JSON.parse(`${"[".repeat(66)}${"]".repeat(66)}`) as unknown],
+  ["of very many values", Array.from({ length: 10_000 }, () => 1)],
+  ["of very many characters", "x".repeat(524_288)],
+])("describes no definition %s", (_what, inner) => {
+  const item = { ...tool("a"), inner };
+  expect(describeItem({ tools: [item] }, { list: "tools", name: "a" })).toBe(
+    "(This definition is too large, or nested too deep, to be shown.)",
+  );
+});

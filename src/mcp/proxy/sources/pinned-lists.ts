@@ -1,6 +1,13 @@
 import { Slices } from "../../../async/slices.ts";
+import { isNestedTooDeep } from "../../../catalog/nesting.ts";
+import { hasMoreValues } from "../../../catalog/value-count.ts";
 import { isRecord } from "../../client/config/is-record.ts";
 import { canonical, digestOf, digestText } from "./canonical.ts";
+
+/** What of a definition is shown in lines. Each level indents what is in it. */
+const SHOWN_LEVELS_MAX = 64;
+const SHOWN_MAX = 512 * 1_024;
+const TOO_LARGE = "(This definition is too large, or nested too deep, to be shown.)";
 
 /** What a server lists, by the names of the lists. A list holds records; another value, such as the instructions, stands for itself. */
 export type Lists = Readonly<Record<string, unknown>>;
@@ -74,7 +81,11 @@ export function approvedLists(pinned: Lists, last: Lists, changes: readonly PinC
 export function describeItem(lists: Lists | undefined, { list, name }: Pick<PinChange, "list" | "name">): string | undefined {
   const item = toItems(lists?.[list]).find((one) => nameOf(list, one) === name);
   if (item === undefined) return undefined;
-  return typeof item === "string" ? item : JSON.stringify(JSON.parse(canonical(item)), null, 2);
+  if (typeof item === "string") return item;
+  // What was kept before definitions had a bound has none.
+  if (hasMoreValues(item) || isNestedTooDeep(item, SHOWN_LEVELS_MAX)) return TOO_LARGE;
+  const text = canonical(item);
+  return text.length > SHOWN_MAX ? TOO_LARGE : JSON.stringify(JSON.parse(text), null, 2);
 }
 
 function toItems(value: unknown): readonly unknown[] {
