@@ -185,7 +185,7 @@ export const GUARANTEES = {
   "servers-approved":
     "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
   "servers-file-untrusted":
-    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before somebody who may approved it.",
+    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before somebody who may approved it, not at the start of Belljar either.",
   "servers-pinned":
     'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. Without it each change is told.',
   "servers-apart":
