@@ -10,7 +10,7 @@ import { unknownServer } from "../../mcp/proxy/hub.ts";
 import type { HubScope } from "../../mcp/proxy/hub-file.ts";
 import type { HubServer } from "../../mcp/proxy/hub-server.ts";
 import { digestOf } from "../../mcp/proxy/sources/canonical.ts";
-import { approveInHome, waitingInHome, type WaitingServer } from "../../mcp/proxy/sources/file-approvals.ts";
+import { approveInHome, isNamedInHome, waitingInHome, type WaitingServer } from "../../mcp/proxy/sources/file-approvals.ts";
 import {
   approvePinned,
   changesOf,
@@ -89,9 +89,17 @@ export class HomeServers implements RemoteMcpServers {
   }
 
   async remove(name: string): Promise<void> {
-    if (!(await this.#read(name))) throw unknownServer(name);
+    const stored = await this.#read(name);
+    if (!stored) throw unknownServer(name);
     await this.#store.change(this.#owner, (servers) => withoutServer(servers, name));
-    await pinFile(this.#place(name)).remove();
+    await this.#forget(name, stored);
+  }
+
+  /** What was approved of another server of the name stays: a named file may have one, whose definitions nobody has approved by this. */
+  async #forget(name: string, stored: StoredServer): Promise<void> {
+    if (this.#isOfFile(name)) return;
+    const server = await readStoredServer(this.#owner, name, stored, this.#scope).catch(ignoreUnusable);
+    if (server) await this.#pinOf(server).forget();
   }
 
   async approve(name: string, digest?: string): Promise<McpServerDetailsAnswer> {
@@ -123,6 +131,14 @@ export class HomeServers implements RemoteMcpServers {
     return this.#owner === LOCAL.id ? waitingInHome(this.#files) : [];
   }
 
+  #isOfFile(name: string): boolean {
+    return this.#owner === LOCAL.id && isNamedInHome(this.#files, name);
+  }
+
+  #pinOf(server: HubServer): ServerPin {
+    return new ServerPin({ folder: this.#pins, owner: this.#owner, server, report: this.#report });
+  }
+
   #waitingFor(name: string, digest?: string): WaitingServer | undefined {
     return this.#waiting().find((one) => one.name === name && (digest === undefined || one.digest === digest));
   }
@@ -147,7 +163,7 @@ export class HomeServers implements RemoteMcpServers {
   }
 
   #show(server: HubServer, stored: StoredServer): McpServerDetailsAnswer {
-    const pin = new ServerPin({ folder: this.#pins, owner: this.#owner, server, report: this.#report });
+    const pin = this.#pinOf(server);
     const digest = isApproved(stored) ? pin.digest : digestOf(stored.entry);
     const { mount } = server.settings;
     const { refused: _refused, ...shape } = shapeOf(server);
@@ -170,6 +186,10 @@ function toInfo({ changes: _changes, digest: _digest, runs: _runs, mount: _mount
 
 function toDetails(waiting: WaitingServer): McpServerDetailsAnswer {
   return { ...waiting, state: "needs_approval", tools: [], instances: 0, changes: [] };
+}
+
+function ignoreUnusable(cause: unknown): undefined {
+  if (!(cause instanceof BelljarError)) throw cause;
 }
 
 /** Throws `MCP_SERVER_NOT_FOUND` without any. */

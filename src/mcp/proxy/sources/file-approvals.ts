@@ -81,6 +81,11 @@ export function waitingInHome(folder: string): readonly WaitingServer[] {
   return recordsOf(folder).flatMap(([, record]) => record.waiting);
 }
 
+/** Whether a file that a process of this home was given has a server of the name. */
+export function isNamedInHome(folder: string, name: string): boolean {
+  return recordsOf(folder).some(([, { names }]) => names.includes(name));
+}
+
 /** Approves what waits with this digest, in every file that has it. The processes with these files take it up at once. */
 export async function approveInHome(folder: string, { name, digest }: Pick<WaitingServer, "name" | "digest">): Promise<void> {
   for (const [key, record] of recordsOf(folder))
