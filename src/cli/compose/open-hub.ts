@@ -76,10 +76,10 @@ export async function openHub({ file, shown, owners, env, sent, ...options }: Hu
   const store = openServerStore(config);
   const isShown = async (own: readonly string[]): Promise<boolean> => {
     const { workspace } = shown;
-    const owners = await shown.owners();
-    const stored = await storedFolders([LOCAL.id, ...owners], { store, scope });
+    const ids = await shown.owners();
+    const stored = await storedFolders([LOCAL.id, ...ids], { store, scope });
     const folders = [...own, ...stored, ...hub.writtenFolders(), ...(workspace?.mode === "rw" ? [workspace.path] : [])];
-    return isShownToWrite(file ?? "", { folders, sandboxes, owners });
+    return isShownToWrite(file ?? "", { folders, sandboxes, owners: ids });
   };
   const approvals = new FileApprovals(fileApprovalsFolder(config), file ?? "");
   const named = file === undefined ? undefined : new NamedFile({ name: file, approvals, isShown, redact });
