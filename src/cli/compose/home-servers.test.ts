@@ -15,10 +15,12 @@ import { fileApprovalsFolder, pinsFolder } from "./open-hub.ts";
 
 let home: string;
 let servers: HomeServers;
+let stderr: PassThrough;
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "bj-home-servers-"));
+  stderr = new PassThrough();
   const config = { ...loadConfig({ env: {}, flags: { home } }), secretsKey: "file" } as const;
-  servers = new HomeServers(config, { owner: undefined, env: {}, stderr: new PassThrough() });
+  servers = new HomeServers(config, { owner: undefined, env: {}, stderr });
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
@@ -42,12 +44,15 @@ it("forgets with a server what was approved of it, and nothing of a file's serve
   expect(pinOf(strict("cat")).digest).toBeDefined();
 });
 
-it("keeps what was approved of a file's server that runs the same program", async () => {
+it("keeps what was approved of a file's server that runs the same program, and says whose name it is", async () => {
   const approvals = new FileApprovals(fileApprovalsFolder({ home }), "mcp.json");
   const file = new NamedFile({ name: "mcp.json", approvals, isShown: async () => false, redact: (text) => text });
   await file.take({ servers: [strict("sh")], unusable: [] });
   await pinOf(strict("sh")).take(lists);
+  await servers.add("two", { command: "sh" });
+  expect(String(stderr.read() ?? "")).toBe("");
   await servers.add("one", { command: "sh" });
+  expect(String(stderr.read())).toContain('has a server "one" too');
   await servers.remove("one");
   expect(pinOf(strict("sh")).digest).toBeDefined();
 });

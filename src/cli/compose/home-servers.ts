@@ -85,6 +85,8 @@ export class HomeServers implements RemoteMcpServers {
     const stored: StoredServer = { entry, origin: "machine", approved: digestOf(entry) };
     await readStoredServer(this.#owner, name, stored, this.#scope);
     await this.#store.change(this.#owner, (servers) => withServers(servers, new Map([[name, stored]])));
+    if (this.#isOfFile(name))
+      this.#report(`A file that --mcp-config names has a server "${name}" too: with that file it is used in the place of this one`);
     return toInfo(await this.#describe(name, stored));
   }
 
