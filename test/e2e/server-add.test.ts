@@ -25,7 +25,8 @@ it("adds a server at the machine, with what only a person there may give it, and
     expect((await stat(join(cli.home, "servers", file))).mode & 0o777).toBe(0o600);
     expect(await readFile(join(cli.home, "servers", file), "utf8")).not.toContain("sk-abcdefghijkl");
   }
-  expect((await cli.run(["server", "list"])).stdout).toMatch(/^memo +stopped +sandbox/m);
+  expect((await cli.run(["server", "list"])).stdout).toMatch(/^memo +stopped +sandbox +- +- +0$/m);
+  expect((await cli.run(["server", "list"])).stderr).toContain("the servers of --mcp-config, are shown with BELLJAR_URL");
   expect(await cli.run(["server", "remove", "memo"])).toMatchObject({ code: 0 });
   expect(await cli.run(["server", "remove", "memo"])).toMatchObject({ code: 1, stderr: expect.stringContaining("no MCP server") });
 }, 60_000);

@@ -171,7 +171,7 @@ export const GUARANTEES = {
   "scripts-bounded":
     "A script makes a limited number of calls, few at once, in limited time. Its arguments, what it prints and what it returns have a limited size. One that goes beyond gets an error, or is ended.",
   "servers-stay-inside":
-    "A server of an MCP configuration runs in a sandbox of its own, without the host's files, network and environment. Only an entry in a file that a person has named gives it a folder, a network or a variable, or has it run on the host. Its messages are data: none of what it says runs outside.",
+    "A server of an MCP configuration runs in a sandbox of its own, without the host's files, network and environment. Only an entry that its owner or a person at the machine wrote gives it a folder, a network or a variable, and only one of a person at the machine has it run on the host. Its messages are data: none of what it says runs outside.",
   "server-packages-apart":
     "The package of a server that npx, uvx or their like start is installed in a sandbox that reaches the index and nothing else, and has no folder, variable or secret of the entry. None of its code runs at the install. What is installed is its owner's alone, and every later start has the same files until the owner updates it. The server then runs without network unless its entry says so.",
   "server-secrets-apart":
@@ -185,7 +185,7 @@ export const GUARANTEES = {
   "servers-approved":
     "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
   "servers-file-untrusted":
-    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before a person at the machine approved it. Over HTTP nobody without a token approves such a server, or one without a sandbox.",
+    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before a person at the machine approved it, not at the start of Belljar either. Over HTTP nobody without a token approves such a server, or one without a sandbox.",
   "servers-pinned":
     'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. Without it each change is told.',
   "servers-apart":

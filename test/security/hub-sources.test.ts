@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { fileApprovalsFolder } from "../../src/cli/compose/open-hub.ts";
+import { approveInHome, waitingInHome } from "../../src/mcp/proxy/sources/file-approvals.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
 import { hubServer, openHubLab } from "../support/hub-lab.ts";
 import { openServersLab, type ServersLab } from "../support/servers-lab.ts";
@@ -133,9 +135,56 @@ verifies(
       await expect(lab.servers.approve(LOCAL, "evil", "another")).rejects.toMatchObject({ code: "MCP_SERVER_CHANGED" });
       await lab.servers.approve(LOCAL, "evil", String(answer["digest"]));
       await failed(lab, "evil");
+      await whileItIsDown(folder);
     }),
   120_000,
 );
+
+const stateOf = (lab: ServersLab) => lab.servers.servers(LOCAL)[0]?.state;
+
+/** A program in a sandbox writes the file while no Belljar has it. */
+async function whileItIsDown(folder: string): Promise<void> {
+  const [shown, mark] = [join(folder, "workspace"), join(folder, "mark-at-start")];
+  const file = join(shown, "mcp.json");
+  const evil = JSON.stringify({ mcpServers: { evil: starts(mark, { isolation: "none" }) } });
+  await mkdir(shown);
+  await writeFile(file, evil);
+  {
+    await using trusting = await openServersLab({ file });
+    await failed(trusting, "evil");
+    expect(await read(mark), "a start runs what the file says that no sandbox may write").toBe("run\n");
+  }
+  await rm(mark);
+  await writeFile(file, '{"mcpServers": {}}');
+  const workspace = { path: shown, mode: "rw" } as const;
+  await using first = await openServersLab({ file, workspace });
+  await first.close();
+  const signal = AbortSignal.timeout(60_000);
+  const sandbox = await first.sandboxes.create(LOCAL, { workspace }, signal);
+  try {
+    await sandbox.guest.run({ argv: ["sh", "-c", `printf %s '${evil}' > /workspace/mcp.json`], signal });
+  } finally {
+    await sandbox.kill();
+  }
+  expect(await readFile(file, "utf8")).toBe(evil);
+  // The second start shows the folder to nobody, and finds no sandbox that ever had it.
+  for (const again of [{ workspace }, {}]) {
+    await using lab = await openServersLab({ file, home: first.home, ...again });
+    expect([stateOf(lab), await read(mark)]).toEqual(["needs_approval", "not there"]);
+    await lab.close();
+  }
+  {
+    await using lab = await openServersLab({ file, home: first.home, workspace });
+    const [waiting] = waitingInHome(fileApprovalsFolder({ home: first.home }));
+    if (waiting) await approveInHome(fileApprovalsFolder({ home: first.home }), waiting);
+    await failed(lab, "evil");
+    expect(await read(mark), "a person at the machine approves it").toBe("run\n");
+  }
+  await rm(mark);
+  await using approved = await openServersLab({ file, home: first.home, workspace });
+  await failed(approved, "evil");
+  expect(await read(mark), "the approval outlives the process").toBe("run\n");
+}
 
 verifies(
   "servers-pinned",

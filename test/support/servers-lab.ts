@@ -8,6 +8,7 @@ import { createTokenStore } from "../../src/gateway/auth/token-store.ts";
 import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import type { Entries } from "../../src/mcp/proxy/sources/served-servers.ts";
+import type { Workspace } from "../../src/runtime/runtime.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
@@ -24,6 +25,8 @@ export interface ServersLabOptions {
   /** That the command line names. */
   readonly file?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Of the configuration. */
+  readonly workspace?: Workspace;
   readonly sent?: Entries;
 }
 
@@ -52,7 +55,7 @@ export interface ServersLab extends OpenedHub, AsyncDisposable {
   close(): Promise<void>;
 }
 
-export async function openServersLab({ home: earlier, file, env = {}, sent = {} }: ServersLabOptions = {}): Promise<ServersLab> {
+export async function openServersLab({ home: earlier, file, env = {}, workspace, sent = {} }: ServersLabOptions = {}): Promise<ServersLab> {
   const home = await makeHome();
   const path = earlier ?? home.path;
   const sandboxes = createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto")), config: SANDBOXES });
@@ -66,7 +69,7 @@ export async function openServersLab({ home: earlier, file, env = {}, sent = {} 
   const config = { ...loadConfig({ env: {}, flags: { home: path } }), secretsKey: "file" } as const;
   const owners = createOwnerGrants({ tokens });
   const started = { sandboxes, secrets: createSecretStore({ home: path }), templates: async () => ({ list: async () => [] }) };
-  const shown = { workspace: undefined, owners: async () => [] };
+  const shown = { workspace, owners: async () => [] };
   const opened = await openHub({ file, config, ...started, shown, owners, env, sent: async () => sent, report });
   const { hub, servers } = opened;
   const defaultSandbox = () => ({ name: "default", options: {} });

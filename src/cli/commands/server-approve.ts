@@ -12,7 +12,9 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const servers = await openMcpServers(call, context);
   const server = await servers.details(name);
   if (server.state !== "needs_approval" && server.changes.length === 0) {
-    printLine(stderr, `There is nothing to approve: ${name} is as it was approved`);
+    // Of a server of a named file the home holds what waits, and not what was approved.
+    const isHeld = server.runs !== undefined;
+    printLine(stderr, isHeld ? `There is nothing to approve: ${name} is as it was approved` : `Nothing of ${name} waits for an approval`);
     return 0;
   }
   printServer(stderr, server);

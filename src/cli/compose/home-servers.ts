@@ -10,6 +10,7 @@ import { unknownServer } from "../../mcp/proxy/hub.ts";
 import type { HubScope } from "../../mcp/proxy/hub-file.ts";
 import type { HubServer } from "../../mcp/proxy/hub-server.ts";
 import { digestOf } from "../../mcp/proxy/sources/canonical.ts";
+import { approveInHome, isNamedInHome, waitingInHome, type WaitingServer } from "../../mcp/proxy/sources/file-approvals.ts";
 import {
   approvePinned,
   changesOf,
@@ -34,7 +35,7 @@ import type { McpServerAnswer, McpServerDetailsAnswer, RemoteMcpServers } from "
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { printLine } from "../print.ts";
 import { lookOnHost } from "./look-on-host.ts";
-import { openServerStore, pinsFolder } from "./open-hub.ts";
+import { fileApprovalsFolder, openServerStore, pinsFolder } from "./open-hub.ts";
 
 export interface HomeServersOptions {
   /** The name of a token, or the id of an owner. Default: the local user. */
@@ -44,13 +45,15 @@ export interface HomeServersOptions {
 }
 
 /**
- * The servers that were added to a home. They are written by whoever may write to the home, who may say all that a file of theirs may: a process that
- * serves the home takes them up at once.
+ * The servers that were added to a home, and those of named files that wait for an approval. They are written by whoever may write to the home, who
+ * may say all that a file of theirs may: a process that serves the home takes them up at once.
  */
 export class HomeServers implements RemoteMcpServers {
   readonly #owner: string;
   readonly #store: ServerStore;
   readonly #pins: string;
+  /** What was approved of files that processes of the home were given. */
+  readonly #files: string;
   readonly #scope: HubScope;
   readonly #report: (problem: string) => void;
 
@@ -59,17 +62,22 @@ export class HomeServers implements RemoteMcpServers {
     this.#owner = toOwner(owner);
     this.#store = openServerStore(config);
     this.#pins = pinsFolder(config);
+    this.#files = fileApprovalsFolder(config);
     this.#scope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
     this.#report = (problem) => printLine(stderr, `belljar: ${printableText(problem)}`);
   }
 
   async list(): Promise<readonly McpServerAnswer[]> {
     const all = [...((await this.#store.read(this.#owner)) ?? [])];
-    return (await Promise.all(all.map(([name, stored]) => this.#describe(name, stored)))).map(toInfo);
+    const own = await Promise.all(all.map(([name, stored]) => this.#describe(name, stored)));
+    const waiting = this.#waiting().filter(({ name }) => !own.some((one) => one.name === name));
+    return [...own, ...waiting.map(toDetails)].map(toInfo);
   }
 
-  /** Of a server of a named file, which is none of the home, the definitions that the home keeps. */
+  /** Of a server of a named file, which is none of the home: what waits, or the definitions that the home keeps. */
   async details(name: string): Promise<McpServerDetailsAnswer> {
+    const waiting = this.#waitingFor(name);
+    if (waiting) return toDetails(waiting);
     const stored = await this.#read(name);
     return stored ? this.#describe(name, stored) : describePinned(name, pinFile(this.#place(name)).readNow(undefined).value);
   }
@@ -78,16 +86,31 @@ export class HomeServers implements RemoteMcpServers {
     const stored: StoredServer = { entry, origin: "machine", approved: digestOf(entry) };
     await readStoredServer(this.#owner, name, stored, this.#scope);
     await this.#store.change(this.#owner, (servers) => withServers(servers, new Map([[name, stored]])));
+    if (this.#isOfFile(name))
+      this.#report(`A file that --mcp-config names has a server "${name}" too: with that file it is used in the place of this one`);
     return toInfo(await this.#describe(name, stored));
   }
 
   async remove(name: string): Promise<void> {
-    if (!(await this.#read(name))) throw unknownServer(name);
+    const stored = await this.#read(name);
+    if (!stored) throw unknownServer(name);
     await this.#store.change(this.#owner, (servers) => withoutServer(servers, name));
-    await pinFile(this.#place(name)).remove();
+    await this.#forget(name, stored);
+  }
+
+  /** What was approved of another server of the name stays: a named file may have one, whose definitions nobody has approved by this. */
+  async #forget(name: string, stored: StoredServer): Promise<void> {
+    if (this.#isOfFile(name)) return;
+    const server = await readStoredServer(this.#owner, name, stored, this.#scope).catch(ignoreUnusable);
+    if (server) await this.#pinOf(server).forget();
   }
 
   async approve(name: string, digest?: string): Promise<McpServerDetailsAnswer> {
+    const waiting = this.#waitingFor(name, digest);
+    if (waiting) {
+      await approveInHome(this.#files, waiting);
+      return { ...toDetails(waiting), state: "stopped" };
+    }
     const stored = await this.#read(name);
     if (stored && !isApproved(stored)) await this.#store.change(this.#owner, (servers) => withApproval(servers, name, digest));
     else await approvePinned(this.#place(name), digest);
@@ -104,6 +127,23 @@ export class HomeServers implements RemoteMcpServers {
 
   async update(): Promise<never> {
     return runsElsewhere();
+  }
+
+  /** Files are the local user's. */
+  #waiting(): readonly WaitingServer[] {
+    return this.#owner === LOCAL.id ? waitingInHome(this.#files) : [];
+  }
+
+  #isOfFile(name: string): boolean {
+    return this.#owner === LOCAL.id && isNamedInHome(this.#files, name);
+  }
+
+  #pinOf(server: HubServer): ServerPin {
+    return new ServerPin({ folder: this.#pins, owner: this.#owner, server, report: this.#report });
+  }
+
+  #waitingFor(name: string, digest?: string): WaitingServer | undefined {
+    return this.#waiting().find((one) => one.name === name && (digest === undefined || one.digest === digest));
   }
 
   async #read(name: string): Promise<StoredServer | undefined> {
@@ -126,7 +166,7 @@ export class HomeServers implements RemoteMcpServers {
   }
 
   #show(server: HubServer, stored: StoredServer): McpServerDetailsAnswer {
-    const pin = new ServerPin({ folder: this.#pins, owner: this.#owner, server, report: this.#report });
+    const pin = this.#pinOf(server);
     const digest = isApproved(stored) ? pin.digest : digestOf(stored.entry);
     const { mount } = server.settings;
     const { refused: _refused, ...shape } = shapeOf(server);
@@ -147,6 +187,14 @@ export class HomeServers implements RemoteMcpServers {
 function toInfo(details: McpServerDetailsAnswer): McpServerAnswer {
   const { changes: _changes, digest: _digest, runs: _runs, mount: _mount, settings: _settings, ...info } = details;
   return info;
+}
+
+function toDetails(waiting: WaitingServer): McpServerDetailsAnswer {
+  return { ...waiting, state: "needs_approval", tools: [], instances: 0, changes: [] };
+}
+
+function ignoreUnusable(cause: unknown): undefined {
+  if (!(cause instanceof BelljarError)) throw cause;
 }
 
 /** Throws `MCP_SERVER_NOT_FOUND` without any. */

@@ -10,12 +10,16 @@ import { loadConfigText } from "../../mcp/client/config/load-config-text.ts";
 import { Hub } from "../../mcp/proxy/hub.ts";
 import { type HubScope, readHubFile } from "../../mcp/proxy/hub-file.ts";
 import type { HubFile } from "../../mcp/proxy/hub-server.ts";
+import { FileApprovals } from "../../mcp/proxy/sources/file-approvals.ts";
+import { NamedFile } from "../../mcp/proxy/sources/named-file.ts";
 import { ownerPrincipal } from "../../mcp/proxy/sources/owner-principal.ts";
 import { type Entries, ServedServers } from "../../mcp/proxy/sources/served-servers.ts";
 import { ServerStore } from "../../mcp/proxy/sources/server-store.ts";
 import { watchFile } from "../../mcp/proxy/sources/watched-file.ts";
+import { storedFolders } from "../../mcp/proxy/sources/written-folders.ts";
 import type { Workspace } from "../../runtime/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
 import { createServersSeal } from "../../secrets/seal-servers.ts";
 import { homeWithKeyring } from "./home-with-keyring.ts";
 import { lookOnHost } from "./look-on-host.ts";
@@ -59,6 +63,7 @@ export async function openHub({ file, shown, owners, env, sent, ...options }: Hu
   const scope: HubScope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
   const load = async (): Promise<HubFile> => (file === undefined ? NONE : readHubFile(await loadConfigText(file), file, scope));
   const content = await load();
+  const redact = redactText;
   ensureHome(config.home);
   const hub = new Hub(NONE, {
     ...config.mcp,
@@ -67,18 +72,22 @@ export async function openHub({ file, shown, owners, env, sent, ...options }: Hu
     schemas: openOnce(() => openJsonSchemas()),
     pins: pinsFolder(config),
     principalOf: ownerPrincipal(owners),
-    redact: redactText,
+    redact,
     report,
   });
   const store = openServerStore(config);
-  const named = file === undefined ? undefined : { name: file, content };
-  const servers = await ServedServers.open({ hub, store, scope, file: named, sent, report });
-  const changed = async (next: HubFile): Promise<void> => {
+  const isShown = async (own: readonly string[]): Promise<boolean> => {
     const { workspace } = shown;
-    const folders = [...hub.writtenFolders(), ...(workspace?.mode === "rw" ? [workspace.path] : [])];
-    const isWritable = await isShownToWrite(file ?? "", { folders, sandboxes, owners: await shown.owners() });
-    await servers.setFile(next, !isWritable);
+    const ids = await shown.owners();
+    const stored = await storedFolders([LOCAL.id, ...ids], { store, scope });
+    const folders = [...own, ...stored, ...hub.writtenFolders(), ...(workspace?.mode === "rw" ? [workspace.path] : [])];
+    return isShownToWrite(file ?? "", { folders, sandboxes, owners: ids });
   };
+  const approvals = new FileApprovals(fileApprovalsFolder(config), file ?? "");
+  const named = file === undefined ? undefined : new NamedFile({ name: file, approvals, isShown, redact });
+  await named?.take(content);
+  const servers = await ServedServers.open({ hub, store, scope, file: named, sent, report });
+  const changed = (next: HubFile): Promise<void> => servers.setFile(next);
   if (file !== undefined) hub.own(await watchFile({ file, load, changed, report }));
   return { hub, servers };
 }
@@ -91,4 +100,9 @@ export function openServerStore(config: Pick<Config, "home" | "secretsKey">): Se
 /** Where the definitions of servers are kept as they were approved. */
 export function pinsFolder({ home }: Pick<Config, "home">): string {
   return join(home, "servers", "pins");
+}
+
+/** Where it is kept what was approved of files that command lines name. */
+export function fileApprovalsFolder({ home }: Pick<Config, "home">): string {
+  return join(home, "servers", "files");
 }

@@ -7,6 +7,7 @@ import type { HubFile, HubServer, McpServerDetails, McpServerInfo, UnusableServe
 import { digestOf } from "./sources/canonical.ts";
 import type { ServerPin } from "./sources/server-pin.ts";
 import { tellSettings } from "./tell-settings.ts";
+import { writtenFolders } from "./sources/written-folders.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface OwnerServersParts {
@@ -93,8 +94,7 @@ export class OwnerServers implements AsyncDisposable {
 
   /** Folders of the host that its servers may write. */
   writtenFolders(): readonly string[] {
-    const mounts = [...this.#held.values()].map(({ server }) => server.settings.mount);
-    return mounts.flatMap((mount) => (mount?.mode === "rw" ? [mount.host] : []));
+    return writtenFolders([...this.#held.values()].map(({ server }) => server));
   }
 
   /** Resolves once the tools are there that are known from before this process. */

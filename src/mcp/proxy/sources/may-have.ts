@@ -6,7 +6,11 @@ import type { HubServer } from "../hub-server.ts";
 /** Rejects with `FORBIDDEN` for a server that the principal may not have. */
 export async function assertMayHave(principal: Principal, { name, settings: { mount, network } }: HubServer): Promise<void> {
   if (mount && !principal.grants)
-    throw forbiddenField(name, "mounts", "over HTTP it needs a token with the scope workspaces; at the machine use `belljar server add`");
+    throw forbiddenField(
+      name,
+      "mounts",
+      "over HTTP it needs a token with the scope workspaces; at the machine use `belljar server add` without BELLJAR_URL",
+    );
   if (mount) assertWorkspaceGranted({ path: mount.host, mode: mount.mode }, principal);
   await assertNetworkGranted(network, principal);
 }

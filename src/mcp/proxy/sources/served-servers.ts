@@ -7,7 +7,7 @@ import type { HubFile, HubServer, McpServerDetails, McpServerInfo, UnusableServe
 import { type Hub, unknownServer } from "../hub.ts";
 import type { UpdatedProgram } from "../prepare/package-programs.ts";
 import { digestOf } from "./canonical.ts";
-import { changedSince } from "./pin-file.ts";
+import type { NamedFile } from "./named-file.ts";
 import {
   isApproved,
   SERVERS_MAX,
@@ -30,8 +30,8 @@ export interface ServedServersOptions {
   readonly store: ServerStore;
   /** What `${...}` stands for in an entry that was written at the machine. */
   readonly scope: HubScope;
-  /** The servers of the file that the command line names, and its name. */
-  readonly file: { readonly name: string; readonly content: HubFile } | undefined;
+  /** That the command line names, read once. */
+  readonly file: NamedFile | undefined;
   /** What an owner sent to a Belljar that stored it and served none. */
   readonly sent: (owner: string) => Promise<Entries>;
   readonly report: (problem: string) => void;
@@ -50,28 +50,25 @@ export class ServedServers implements AsyncDisposable {
   readonly #turns = new TurnsByKey();
   /** Owners that were looked up, by their key in the store. */
   readonly #owners = new Map<string, string>();
-  #file: HubFile | undefined;
-  /** Digests of servers that the file named later, and somebody has approved. */
-  readonly #approvedOfFile = new Set<string>();
-  #watch: { close(): void } | undefined;
+  readonly #watches: { close(): void }[] = [];
 
   private constructor(options: ServedServersOptions) {
     this.#options = options;
-    this.#file = options.file?.content;
   }
 
   /** Begins with the local user's servers. */
   static async open(options: ServedServersOptions): Promise<ServedServers> {
     const served = new ServedServers(options);
     options.hub.own(served);
-    const { store, report } = options;
+    const { store, file, report } = options;
     const changed = (key: string): void => {
       const owner = served.#owners.get(key);
       if (owner !== undefined) void served.#reload(owner);
     };
     const failed = (cause: Error): void => report(`MCP servers that another process adds are not noticed: ${cause.message}`);
     try {
-      served.#watch = await store.watch({ changed, failed });
+      served.#watches.push(await store.watch({ changed, failed }));
+      if (file) served.#watches.push(await file.watchApprovals(() => void served.#fileApproved(), failed));
       await options.hub.watchPins();
     } catch (cause) {
       failed(cause as Error);
@@ -90,15 +87,9 @@ export class ServedServers implements AsyncDisposable {
     await this.#options.hub.restored(id);
   }
 
-  /**
-   * The file that the command line names has changed. `isTrusted`: no program in a sandbox may have written it. Else each server of it that is another
-   * one than before waits for an approval.
-   */
-  async setFile(content: HubFile, isTrusted: boolean): Promise<void> {
-    const known = new Set([...this.#approvedOfFile, ...(this.#file?.servers ?? []).map(digestOf)]);
-    const isKnown = (server: HubServer): boolean => isTrusted || known.has(digestOf(server));
-    const waiting = content.servers.filter((server) => !isKnown(server));
-    this.#file = { ...content, servers: content.servers.filter(isKnown), waiting };
+  /** The file that the command line names has changed. Rejects as `NamedFile.take`. */
+  async setFile(content: HubFile): Promise<void> {
+    await this.#options.file?.take(content);
     await this.#reload(LOCAL.id);
   }
 
@@ -188,39 +179,30 @@ export class ServedServers implements AsyncDisposable {
     if (details.state !== "needs_approval") return hub.approve(principal.id, name, digest);
     const ofFile = this.#waitingOfFile(principal, name);
     assertMayApprove(principal, details, ofFile !== undefined);
-    if (ofFile) return this.#approveOfFile(ofFile, digest);
-    await store.change(principal.id, (servers) => withApproval(servers, name, digest));
+    if (ofFile) await this.#options.file?.approve(ofFile, digest);
+    else await store.change(principal.id, (servers) => withApproval(servers, name, digest));
     await this.#reload(principal.id);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#watch?.close();
+    for (const watch of this.#watches) watch.close();
     this.#owners.clear();
     await this.#turns.idle();
   }
 
   #waitingOfFile({ id }: Principal, name: string): HubServer | undefined {
-    return id === LOCAL.id ? this.#file?.waiting?.find((one) => one.name === name) : undefined;
+    return id === LOCAL.id ? this.#options.file?.waiting(name) : undefined;
   }
 
-  /** For as long as this process lives. */
-  async #approveOfFile(server: HubServer, digest: string | undefined): Promise<void> {
-    const found = digestOf(server);
-    if (digest !== undefined && digest !== found) throw changedSince(server.name);
-    this.#approvedOfFile.add(found);
-    if (this.#file) await this.setFile({ ...this.#file, servers: [...this.#file.servers, ...(this.#file.waiting ?? [])] }, false);
+  async #fileApproved(): Promise<void> {
+    if (await this.#options.file?.takeApproved()) await this.#reload(LOCAL.id);
   }
 
   /** Throws `MCP_SERVER_NAME_TAKEN` for a server of the named file, which only that file changes. */
   #assertFree({ id }: Principal, name: string): void {
-    if (id !== LOCAL.id || !this.#namesOfFile().has(name)) return;
-    const where = this.#options.file?.name ?? "a file";
-    throw new BelljarError("MCP_SERVER_NAME_TAKEN", `The MCP server "${name}" is named by ${where}: change it there`);
-  }
-
-  #namesOfFile(): ReadonlySet<string> {
-    const { servers = [], unusable = [], waiting = [] } = this.#file ?? {};
-    return new Set([...servers, ...unusable, ...waiting].map(({ name }) => name));
+    const { file } = this.#options;
+    if (id !== LOCAL.id || !file?.names.has(name)) return;
+    throw new BelljarError("MCP_SERVER_NAME_TAKEN", `The MCP server "${name}" is named by ${file.name}: change it there`);
   }
 
   /** Never rejects: an owner's file that cannot be read is told, and what was known of it holds on. */
@@ -234,10 +216,10 @@ export class ServedServers implements AsyncDisposable {
   }
 
   async #read(owner: string): Promise<HubFile> {
-    const file = owner === LOCAL.id ? this.#file : undefined;
-    const taken = this.#namesOfFile();
-    const stored = [...(await this.#stored(owner))].filter(([name]) => !file || !taken.has(name));
+    const named = owner === LOCAL.id ? this.#options.file : undefined;
+    const stored = [...(await this.#stored(owner))].filter(([name]) => !named?.names.has(name));
     const own = await Promise.all(stored.map(([name, one]) => this.#readOne(owner, name, one)));
+    const file = named?.content;
     return {
       servers: [...(file?.servers ?? []), ...own.flatMap(({ server }) => server ?? [])],
       unusable: [...(file?.unusable ?? []), ...own.flatMap(({ unusable }) => unusable ?? [])],

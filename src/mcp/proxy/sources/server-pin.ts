@@ -109,9 +109,10 @@ export class ServerPin {
     this.#set(await approvePinned(this.#place, digest));
   }
 
-  /** For a server that is removed. */
+  /** For a server that is removed. Definitions of another server of the name stay. */
   async forget(): Promise<void> {
-    await pinFile(this.#place).remove();
+    const { value } = await pinFile(this.#place).read(undefined);
+    if (value?.identity === this.#identity) await pinFile(this.#place).remove();
   }
 
   async #change(last: PinnedSide): Promise<void> {

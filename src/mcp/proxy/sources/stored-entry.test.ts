@@ -23,6 +23,8 @@ it.each<[field: string, entry: Record<string, unknown>]>([
   ["env_vars", { command: "sh", env_vars: ["SECRET"] }],
   ["bearer_token_env_var", { url: "http://x.test", bearer_token_env_var: "SECRET" }],
   ["env_http_headers", { url: "http://x.test", env_http_headers: { A: "SECRET" } }],
+  ["command", { command: "${SECRET}/sh" }],
+  ["command", { command: ["${SECRET}/sh", "-c"] }],
   ["env", { command: "sh", env: { A: "${SECRET}" } }],
   ["environment", { command: "sh", environment: { A: "x${env:SECRET}" } }],
   ["cwd", { command: "sh", cwd: "${workspaceFolder}" }],
@@ -39,6 +41,14 @@ it("looks at no path of the host for what came over the network, and reads no va
   const server = await read({ command: "sh", args: ["-c", "echo ${SECRET}", "/srv/private"], cwd: "sub" });
   expect(server?.target).toMatchObject({ args: ["-c", "echo ${SECRET}", "/srv/private"], cwd: "/sub", ownEnv: {}, env: {} });
   expect(looked).toEqual([]);
+});
+
+it("says where a person at the machine may have what is refused over HTTP", async () => {
+  const advice = { message: expect.stringContaining("`belljar server add` without BELLJAR_URL") as string };
+  await expect(read({ command: "sh", isolation: "none" })).rejects.toMatchObject(advice);
+  const server = await read({ command: "sh", mounts: [{ host: "/srv/notes" }] });
+  if (!server) throw new Error("no server");
+  await expect(assertMayHave(LOCAL, server)).rejects.toMatchObject(advice);
 });
 
 it("reads an entry of the machine as a file that a person named", async () => {

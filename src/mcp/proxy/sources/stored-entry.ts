@@ -12,7 +12,7 @@ const FILE = "mcpServers";
 /** They read variables or files of the machine that Belljar runs on. */
 const READS_HOST = ["envFile", "env_vars", "env_http_headers", "bearer_token_env_var"];
 /** In an argument `${X}` is a text: a shell inside may read it. Here it would be sent as it stands, which nobody means. */
-const VALUES = ["env", "environment", "headers", "http_headers", "auth", "oauth", "url", "httpUrl", "serverUrl", "cwd"];
+const VALUES = ["command", "env", "environment", "headers", "http_headers", "auth", "oauth", "url", "httpUrl", "serverUrl", "cwd"];
 
 /**
  * Reads a server that an owner has added. Undefined for a disabled one. What came over the network may say nothing that reaches the host, whatever
@@ -45,7 +45,11 @@ function assertReadsNoSecret({ name, settings: { secrets = {} } }: HubServer): v
 /** Throws `FORBIDDEN`. What is allowed here is read without any fact of the host. */
 function assertReachesNoHost(owner: string, name: string, entry: StoredServer["entry"]): void {
   if (Object.hasOwn(entry, "isolation") && entry["isolation"] !== "sandbox")
-    throw forbiddenField(name, "isolation", "over HTTP a server runs in a sandbox, for everybody; at the machine use `belljar server add`");
+    throw forbiddenField(
+      name,
+      "isolation",
+      "over HTTP a server runs in a sandbox, for everybody; at the machine use `belljar server add` without BELLJAR_URL",
+    );
   const reading = READS_HOST.find((field) => Object.hasOwn(entry, field));
   if (reading !== undefined)
     throw forbiddenField(name, reading, "what is on the server's machine is never read over HTTP: write the value");
@@ -56,6 +60,7 @@ function assertReachesNoHost(owner: string, name: string, entry: StoredServer["e
 }
 
 function textsOf(value: unknown): readonly string[] {
-  const values = isRecord(value) ? Object.values(value) : [value];
+  // A command may have its arguments behind it.
+  const values = isRecord(value) ? Object.values(value) : [Array.isArray(value) ? (value[0] as unknown) : value];
   return values.filter((one) => typeof one === "string");
 }
