@@ -11,12 +11,12 @@ import type { HubScope } from "../../mcp/proxy/hub-file.ts";
 import type { HubServer } from "../../mcp/proxy/hub-server.ts";
 import { digestOf } from "../../mcp/proxy/sources/canonical.ts";
 import {
-  approvePinned,
+  approveNamed,
   changesOf,
   digestOfLast,
-  pinFile,
+  findPinned,
   type Pinned,
-  type PinPlace,
+  type PinsOf,
   tellChanges,
 } from "../../mcp/proxy/sources/pin-file.ts";
 import { ServerPin } from "../../mcp/proxy/sources/server-pin.ts";
@@ -71,7 +71,7 @@ export class HomeServers implements RemoteMcpServers {
   /** Of a server of a named file, which is none of the home, the definitions that the home keeps. */
   async details(name: string): Promise<McpServerDetailsAnswer> {
     const stored = await this.#read(name);
-    return stored ? this.#describe(name, stored) : describePinned(name, pinFile(this.#place(name)).readNow(undefined).value);
+    return stored ? this.#describe(name, stored) : describePinned(name, findPinned(this.#pinsOf(name))?.pinned);
   }
 
   async add(name: string, entry: StoredServer["entry"]): Promise<McpServerAnswer> {
@@ -82,15 +82,20 @@ export class HomeServers implements RemoteMcpServers {
   }
 
   async remove(name: string): Promise<void> {
-    if (!(await this.#read(name))) throw unknownServer(name);
+    const stored = await this.#read(name);
+    if (!stored) throw unknownServer(name);
+    const server = await this.#readEntry(name, stored).catch(() => undefined);
     await this.#store.change(this.#owner, (servers) => withoutServer(servers, name));
-    await pinFile(this.#place(name)).remove();
+    if (server) await this.#pinOf(server).forget();
   }
 
   async approve(name: string, digest?: string): Promise<McpServerDetailsAnswer> {
     const stored = await this.#read(name);
     if (stored && !isApproved(stored)) await this.#store.change(this.#owner, (servers) => withApproval(servers, name, digest));
-    else await approvePinned(this.#place(name), digest);
+    else {
+      const server = stored && (await this.#readEntry(name, stored));
+      await (server ? this.#pinOf(server).approve(digest) : approveNamed(this.#pinsOf(name), digest));
+    }
     return this.details(name);
   }
 
@@ -110,14 +115,22 @@ export class HomeServers implements RemoteMcpServers {
     return (await this.#store.read(this.#owner))?.get(name);
   }
 
-  #place(name: string): PinPlace {
+  #pinsOf(name: string): PinsOf {
     return { folder: this.#pins, owner: this.#owner, name };
+  }
+
+  #pinOf(server: HubServer): ServerPin {
+    return new ServerPin({ folder: this.#pins, owner: this.#owner, server, report: this.#report });
+  }
+
+  #readEntry(name: string, stored: StoredServer): Promise<HubServer | undefined> {
+    return readStoredServer(this.#owner, name, stored, this.#scope);
   }
 
   async #describe(name: string, stored: StoredServer): Promise<McpServerDetailsAnswer> {
     const none = { name, tools: [], instances: 0, changes: [] };
     try {
-      const server = await readStoredServer(this.#owner, name, stored, this.#scope);
+      const server = await this.#readEntry(name, stored);
       return server ? this.#show(server, stored) : { ...none, state: "stopped" };
     } catch (cause) {
       if (!(cause instanceof BelljarError)) throw cause;
@@ -126,7 +139,7 @@ export class HomeServers implements RemoteMcpServers {
   }
 
   #show(server: HubServer, stored: StoredServer): McpServerDetailsAnswer {
-    const pin = new ServerPin({ folder: this.#pins, owner: this.#owner, server, report: this.#report });
+    const pin = this.#pinOf(server);
     const digest = isApproved(stored) ? pin.digest : digestOf(stored.entry);
     const { mount } = server.settings;
     const { refused: _refused, ...shape } = shapeOf(server);

@@ -172,9 +172,11 @@ export class ServedServers implements AsyncDisposable {
     this.#assertFree(principal, name);
     const { store, hub } = this.#options;
     if (!(await store.read(principal.id))?.has(name)) throw unknownServer(name);
-    await hub.forget(principal.id, name);
+    const forget = hub.forgetting(principal.id, name);
     await store.change(principal.id, (servers) => withoutServer(servers, name));
     await this.#reload(principal.id);
+    // Last: without its pin a server that goes on would have its next list approved.
+    await forget();
   }
 
   /**
