@@ -185,9 +185,9 @@ export const GUARANTEES = {
   "servers-approved":
     "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
   "servers-file-untrusted":
-    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before a person at the machine approved it, not at the start of Belljar either. Over HTTP nobody without a token approves such a server, or one without a sandbox.",
+    "What a program in a sandbox may have written to the file that `--mcp-config` names is not started before a person at the machine approved it, not at the start of Belljar either. Over HTTP nobody without a token approves such a server, or one that has no sandbox or sees a folder of the host.",
   "servers-pinned":
-    'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. Without it each change is told.',
+    'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. What was approved and cannot be read counts as nothing. Without it each change is told. No other server of that name changes what was approved.',
   "servers-apart":
     "No two callers share an instance of a server, and no two clients of one that have a session or a connection. A server and its tools are its owner's. Nobody else is told of them, but a token whose scope names a server of the local user's. Of a server that callers share, one caller takes eight instances and a quarter of the queue at most.",
   "agents-ask-for-tools":

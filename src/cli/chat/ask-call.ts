@@ -1,3 +1,4 @@
+import { printable } from "../../files/printable.ts";
 import { isRecord } from "../../mcp/client/config/is-record.ts";
 import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { McpTool } from "../../mcp/client/mcp-client.ts";
@@ -11,7 +12,7 @@ const SHOWN_MAX = 20_000;
 /** Asks the person at the terminal, who is shown all arguments. Without a terminal, and for arguments that are too long to show, it is a no. */
 export async function askCall(context: CommandContext, tool: McpTool, args: JsonObject, signal: AbortSignal): Promise<boolean> {
   const { stdin, stderr } = context;
-  const about = `The tool "${tool.tool}" of "${tool.server}"`;
+  const about = `The tool ${toName(tool.tool)} of ${toName(tool.server)}`;
   const shown = JSON.stringify(args, null, 2);
   if (stdin.isTTY !== true || stderr.isTTY !== true) {
     printProblems(stderr, [`${about} may change something, and nobody can be asked: --yes allows it`]);
@@ -29,6 +30,11 @@ export async function askCall(context: CommandContext, tool: McpTool, args: Json
       if (line === "n" || line === undefined) return false;
     }
   });
+}
+
+/** A server says its names, which must forge no line of the question. */
+function toName(text: string): string {
+  return printable(JSON.stringify(text));
 }
 
 function warning({ definition: { annotations } }: McpTool): string {

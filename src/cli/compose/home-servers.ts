@@ -12,12 +12,12 @@ import type { HubServer } from "../../mcp/proxy/hub-server.ts";
 import { digestOf } from "../../mcp/proxy/sources/canonical.ts";
 import { approveInHome, isNamedInHome, waitingInHome, type WaitingServer } from "../../mcp/proxy/sources/file-approvals.ts";
 import {
-  approvePinned,
+  approveNamed,
   changesOf,
   digestOfLast,
-  pinFile,
+  findPinned,
   type Pinned,
-  type PinPlace,
+  type PinsOf,
   tellChanges,
 } from "../../mcp/proxy/sources/pin-file.ts";
 import { ServerPin } from "../../mcp/proxy/sources/server-pin.ts";
@@ -79,7 +79,7 @@ export class HomeServers implements RemoteMcpServers {
     const waiting = this.#waitingFor(name);
     if (waiting) return toDetails(waiting);
     const stored = await this.#read(name);
-    return stored ? this.#describe(name, stored) : describePinned(name, pinFile(this.#place(name)).readNow(undefined).value);
+    return stored ? this.#describe(name, stored) : describePinned(name, findPinned(this.#pinsOf(name))?.pinned);
   }
 
   async add(name: string, entry: StoredServer["entry"]): Promise<McpServerAnswer> {
@@ -94,15 +94,10 @@ export class HomeServers implements RemoteMcpServers {
   async remove(name: string): Promise<void> {
     const stored = await this.#read(name);
     if (!stored) throw unknownServer(name);
+    const server = await this.#readEntry(name, stored).catch(ignoreUnusable);
     await this.#store.change(this.#owner, (servers) => withoutServer(servers, name));
-    await this.#forget(name, stored);
-  }
-
-  /** What was approved of another server of the name stays: a named file may have one, whose definitions nobody has approved by this. */
-  async #forget(name: string, stored: StoredServer): Promise<void> {
-    if (this.#isOfFile(name)) return;
-    const server = await readStoredServer(this.#owner, name, stored, this.#scope).catch(ignoreUnusable);
-    if (server) await this.#pinOf(server).forget();
+    // A named file may have the same server: nobody has approved its next definitions by this.
+    if (server && !this.#isOfFile(name)) await this.#pinOf(server).forget();
   }
 
   async approve(name: string, digest?: string): Promise<McpServerDetailsAnswer> {
@@ -113,7 +108,10 @@ export class HomeServers implements RemoteMcpServers {
     }
     const stored = await this.#read(name);
     if (stored && !isApproved(stored)) await this.#store.change(this.#owner, (servers) => withApproval(servers, name, digest));
-    else await approvePinned(this.#place(name), digest);
+    else {
+      const server = stored && (await this.#readEntry(name, stored));
+      await (server ? this.#pinOf(server).approve(digest) : approveNamed(this.#pinsOf(name), digest));
+    }
     return this.details(name);
   }
 
@@ -138,10 +136,6 @@ export class HomeServers implements RemoteMcpServers {
     return this.#owner === LOCAL.id && isNamedInHome(this.#files, name);
   }
 
-  #pinOf(server: HubServer): ServerPin {
-    return new ServerPin({ folder: this.#pins, owner: this.#owner, server, report: this.#report });
-  }
-
   #waitingFor(name: string, digest?: string): WaitingServer | undefined {
     return this.#waiting().find((one) => one.name === name && (digest === undefined || one.digest === digest));
   }
@@ -150,14 +144,22 @@ export class HomeServers implements RemoteMcpServers {
     return (await this.#store.read(this.#owner))?.get(name);
   }
 
-  #place(name: string): PinPlace {
+  #pinsOf(name: string): PinsOf {
     return { folder: this.#pins, owner: this.#owner, name };
+  }
+
+  #pinOf(server: HubServer): ServerPin {
+    return new ServerPin({ folder: this.#pins, owner: this.#owner, server, report: this.#report });
+  }
+
+  #readEntry(name: string, stored: StoredServer): Promise<HubServer | undefined> {
+    return readStoredServer(this.#owner, name, stored, this.#scope);
   }
 
   async #describe(name: string, stored: StoredServer): Promise<McpServerDetailsAnswer> {
     const none = { name, tools: [], instances: 0, changes: [] };
     try {
-      const server = await readStoredServer(this.#owner, name, stored, this.#scope);
+      const server = await this.#readEntry(name, stored);
       return server ? this.#show(server, stored) : { ...none, state: "stopped" };
     } catch (cause) {
       if (!(cause instanceof BelljarError)) throw cause;

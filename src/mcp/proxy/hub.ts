@@ -167,9 +167,9 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
     this.own({ [Symbol.asyncDispose]: async () => watcher.close() });
   }
 
-  /** Forgets what was approved of a server that is being removed. */
-  async forget(owner: string, name: string): Promise<void> {
-    await this.#owners.get(owner)?.forget(name);
+  /** Gives what forgets what was approved of a server, for when it is removed. */
+  forgetting(owner: string, name: string): () => Promise<void> {
+    return this.#owners.get(owner)?.forgetting(name) ?? (async () => undefined);
   }
 
   /** Calls back after a server's state has changed, until the returned function is called. */

@@ -150,9 +150,10 @@ export class OwnerServers implements AsyncDisposable {
     }
   }
 
-  /** Forgets what was approved of a server. */
-  async forget(name: string): Promise<void> {
-    await this.#held.get(name)?.pin.forget();
+  /** Gives what forgets what was approved of a server, also when the server is not there any more. */
+  forgetting(name: string): () => Promise<void> {
+    const pin = this.#held.get(name)?.pin;
+    return async () => pin?.forget();
   }
 
   /** Throws `MCP_SERVER_NOT_APPROVED` for a server that waits, and an entry's own problem. Undefined for an unknown name. */

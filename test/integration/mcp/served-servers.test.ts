@@ -194,11 +194,18 @@ it("reads what came over the network without any fact of the host, whatever wrot
 });
 
 it("serves what an older Belljar was sent: the local user's at once, and others' once it is approved", async () => {
-  await using older = await openServersLab({ sent: { kept: hubServer() as Record<string, unknown> } });
+  const mounted = hubServer({ mounts: [{ host: folder, mode: "rw" }] }) as Record<string, unknown>;
+  await using older = await openServersLab({ sent: { kept: hubServer() as Record<string, unknown>, mounted } });
   await older.until(() => older.servers.servers(LOCAL)[0]?.state === "ready");
+  // What nobody may add over HTTP waits for a person at the machine.
+  expect(older.servers.servers(LOCAL)).toMatchObject([{ name: "kept" }, { name: "mounted", state: "needs_approval" }]);
+  expect(await older.ask("POST /v1/servers/mounted/approve", {})).toMatchObject({ status: 403 });
   expect(older.names()).toContain("mcp_kept_count");
   const token = await older.token("dan");
   expect((await older.ask("GET /v1/servers", undefined, token)).answer).toMatchObject({
-    servers: [{ name: "kept", state: "needs_approval" }],
+    servers: [
+      { name: "kept", state: "needs_approval" },
+      { name: "mounted", state: "needs_approval" },
+    ],
   });
 }, 60_000);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { pinsFolder } from "../../../src/cli/compose/open-hub.ts";
-import { approvePinned } from "../../../src/mcp/proxy/sources/pin-file.ts";
+import { approveNamed } from "../../../src/mcp/proxy/sources/pin-file.ts";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
 import { hubServer } from "../../support/hub-lab.ts";
 import { openServersLab, type ServersLab } from "../../support/servers-lab.ts";
@@ -136,7 +136,7 @@ describe("definitions as they were approved", () => {
     await expect(first.call("mcp_one_later")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
     await using again = await restartedWith(first, { pin: "strict", env: { LISTS: "hang" } });
     expect([again.names().includes("mcp_one_later"), again.servers.servers(LOCAL)[0]?.changed]).toEqual([false, 1]);
-    await approvePinned({ folder: pinsFolder({ home: again.home }), owner: LOCAL.id, name: "one" });
+    await approveNamed({ folder: pinsFolder({ home: again.home }), owner: LOCAL.id, name: "one" });
     await again.until(() => again.names().includes("mcp_one_later"));
   }, 60_000);
 

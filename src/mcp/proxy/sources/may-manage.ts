@@ -1,6 +1,6 @@
 import { BelljarError } from "../../../errors.ts";
 import type { Principal } from "../../../sandbox/sandbox.ts";
-import type { McpServerInfo } from "../hub-server.ts";
+import type { McpServerDetails } from "../hub-server.ts";
 
 /** Whether what the principal adds needs nobody's approval. */
 export function mayManage({ grants }: Principal): boolean {
@@ -14,12 +14,16 @@ export function assertMayManage(principal: Principal): void {
 }
 
 /**
- * Throws `FORBIDDEN` for a caller without a token, which any program of the machine is, and a server that reaches the machine: one of the named file, or
- * one without a sandbox.
+ * Throws `FORBIDDEN` for a caller without a token, which any program of the machine is, and a server that reaches the machine: one of the named file, one
+ * without a sandbox, or one that sees a folder of the host.
  */
-export function assertMayApprove({ isAnybody }: Principal, { name, transport, isolation }: McpServerInfo, isOfFile: boolean): void {
+export function assertMayApprove(
+  { isAnybody }: Principal,
+  { name, transport, isolation, mount }: McpServerDetails,
+  isOfFile: boolean,
+): void {
   const isBare = transport === "stdio" && isolation === "none";
-  if (!isAnybody || !(isOfFile || isBare)) return;
+  if (!isAnybody || !(isOfFile || isBare || mount)) return;
   const advice = `use \`belljar server approve ${name}\` at the machine, without BELLJAR_URL`;
   throw new BelljarError("FORBIDDEN", `The MCP server "${name}" reaches the machine, and is not approved over HTTP: ${advice}`);
 }

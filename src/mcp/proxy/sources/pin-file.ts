@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { BelljarError } from "../../../errors.ts";
-import { NumberedFile } from "../../../files/numbered-file.ts";
+import { highestNumbers, NumberedFile } from "../../../files/numbered-file.ts";
 import { parseJson } from "../../../files/parse-json.ts";
+import { namesNow } from "../../../files/read-now.ts";
 import { digestOf } from "./canonical.ts";
 import { changesBetween, describeItem, type PinChange, type ToldChange } from "./pinned-lists.ts";
 
@@ -28,39 +29,72 @@ export interface Pinned {
   readonly last: PinnedSide;
 }
 
-export interface PinPlace {
+/** Servers of one name. Each program has a file of its own: that of another project may have the same name. */
+export interface PinsOf {
   readonly folder: string;
   readonly owner: string;
-  /** Of the server. */
+  /** Of the servers. */
   readonly name: string;
 }
 
-/** The name of the numbered file. */
-export function pinName({ owner, name }: Omit<PinPlace, "folder">): string {
-  return createHash("sha256")
-    .update(JSON.stringify([owner, name]))
-    .digest("hex")
-    .slice(0, 32);
+export interface PinPlace extends PinsOf {
+  /** The name of the numbered file. */
+  readonly file: string;
 }
 
-/** A damaged file stands for none. */
-export function pinFile(place: PinPlace): NumberedFile<Pinned | undefined> {
+/** What a file says that nobody can make sense of. */
+export const DAMAGED = "damaged";
+
+export function pinPlace(of: PinsOf, identity: string): PinPlace {
+  return { ...of, file: `${keyOf(of)}-${hash(identity)}` };
+}
+
+/** A damaged file stands for `DAMAGED`. */
+export function pinFile({ folder, name, file }: PinPlace): NumberedFile<Pinned | typeof DAMAGED | undefined> {
   return new NumberedFile({
-    folder: place.folder,
-    name: pinName(place),
-    title: `the definitions of the MCP server "${place.name}"`,
-    serialise: (value) => JSON.stringify({ version: 1, ...value }),
-    parse: (text) => stored.safeParse(parseJson(text)).data,
+    folder,
+    name: file,
+    title: `the definitions of the MCP server "${name}"`,
+    serialise: (value) => JSON.stringify(value === DAMAGED ? {} : { version: 1, ...value }),
+    parse: (text) => stored.safeParse(parseJson(text)).data ?? DAMAGED,
   });
+}
+
+/** Of the servers of one name that which has changed, else any. Undefined if nothing was listed. */
+export function findPinned(of: PinsOf, digest?: string): { readonly place: PinPlace; readonly pinned: Pinned } | undefined {
+  const files = [...highestNumbers(namesNow(of.folder)).keys()].filter((file) => file.startsWith(`${keyOf(of)}-`));
+  const found = files.flatMap((file) => {
+    const place = { ...of, file };
+    const { value } = pinFile(place).readNow(undefined);
+    return value && value !== DAMAGED ? [{ place, pinned: value }] : [];
+  });
+  const listed = found.filter(({ pinned }) => digest === undefined || digestOfLast(pinned) === digest);
+  return listed.find(({ pinned }) => changesOf(pinned).length > 0) ?? listed[0];
 }
 
 /** Approves what was listed last. Rejects with `MCP_SERVER_CHANGED` if that is not what `digest` stands for. */
 export async function approvePinned(place: PinPlace, digest?: string): Promise<Pinned | undefined> {
   const { value } = await pinFile(place).change(undefined, (before) => {
-    if (before && digest !== undefined && digestOfLast(before) !== digest) throw changedSince(place.name);
-    return before && { ...before, pinned: before.last };
+    if (before === undefined || before === DAMAGED) return before;
+    if (digest !== undefined && digestOfLast(before) !== digest) throw changedSince(place.name);
+    return { ...before, pinned: before.last };
   });
-  return value;
+  return value === DAMAGED ? undefined : value;
+}
+
+/** The same for the server that `findPinned` finds. */
+export async function approveNamed(of: PinsOf, digest?: string): Promise<void> {
+  const found = findPinned(of, digest);
+  if (found) await approvePinned(found.place, digest);
+  else if (findPinned(of)) throw changedSince(of.name);
+}
+
+function keyOf({ owner, name }: PinsOf): string {
+  return hash(JSON.stringify([owner, name]));
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
 /** For an approval of what is not there any more. */

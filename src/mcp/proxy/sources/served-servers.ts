@@ -163,9 +163,11 @@ export class ServedServers implements AsyncDisposable {
     this.#assertFree(principal, name);
     const { store, hub } = this.#options;
     if (!(await store.read(principal.id))?.has(name)) throw unknownServer(name);
-    await hub.forget(principal.id, name);
+    const forget = hub.forgetting(principal.id, name);
     await store.change(principal.id, (servers) => withoutServer(servers, name));
     await this.#reload(principal.id);
+    // Last: without its pin a server that goes on would have its next list approved.
+    await forget();
   }
 
   /**
@@ -237,6 +239,18 @@ export class ServedServers implements AsyncDisposable {
     }
   }
 
+  /** Whether the local user might add it over HTTP now. */
+  async #mayBeAdded(name: string, entry: StoredServer["entry"]): Promise<boolean> {
+    try {
+      const server = await readStoredServer(LOCAL.id, name, { entry, origin: "network" }, this.#options.scope);
+      if (server) await assertMayHave(LOCAL, server);
+      return true;
+    } catch (cause) {
+      if (cause instanceof BelljarError) return false;
+      throw cause;
+    }
+  }
+
   /** The first time, what an owner sent to a Belljar that served none. */
   async #stored(owner: string): Promise<StoredServers> {
     const { store, sent } = this.#options;
@@ -244,12 +258,11 @@ export class ServedServers implements AsyncDisposable {
     if (known) return known;
     const entries = Object.entries(await sent(owner)).slice(0, SERVERS_MAX);
     if (entries.length === 0) return new Map();
-    const first = new Map(
-      entries.map(([name, entry]) => [
-        name,
-        { entry, origin: "network", ...(owner === LOCAL.id && { approved: digestOf(entry) }) } as const,
-      ]),
-    );
+    const first = new Map<string, StoredServer>();
+    for (const [name, entry] of entries) {
+      const isApproved = owner === LOCAL.id && (await this.#mayBeAdded(name, entry));
+      first.set(name, { entry, origin: "network", ...(isApproved && { approved: digestOf(entry) }) });
+    }
     await store.change(owner, (servers) => (servers.size === 0 ? withServers(servers, first) : servers));
     return (await store.read(owner)) ?? new Map();
   }

@@ -4,11 +4,12 @@ import { digestOf } from "./canonical.ts";
 import {
   approvePinned,
   changesOf,
+  DAMAGED,
   digestOfLast,
   pinFile,
   type Pinned,
   type PinnedSide,
-  pinName,
+  pinPlace,
   type PinPlace,
   tellChanges,
 } from "./pin-file.ts";
@@ -49,14 +50,14 @@ export class ServerPin {
   constructor(options: ServerPinOptions) {
     const { folder, owner, server } = options;
     this.#options = options;
-    this.#place = { folder, owner, name: server.name };
     this.#identity = identityOf(server);
+    this.#place = pinPlace({ folder, owner, name: server.name }, this.#identity);
     this.reload();
   }
 
   /** Of its numbered file. */
   get fileName(): string {
-    return pinName(this.#place);
+    return this.#place.file;
   }
 
   /** How many definitions are not as they were approved. */
@@ -76,10 +77,20 @@ export class ServerPin {
 
   /** Takes up what another process has written. */
   reload(): void {
+    const value = this.#read();
+    if (value !== DAMAGED) return this.#set(value);
+    const { name, settings } = this.#options.server;
+    const effect = settings.pin === "strict" ? "All of them are blocked until you" : "Look at them, and";
+    const what = `What was approved of the definitions of the MCP server "${name}" cannot be read`;
+    this.#options.report(`${what}. ${effect} accept them with \`belljar server approve ${name}\``);
+  }
+
+  #read(): Pinned | typeof DAMAGED | undefined {
     try {
-      this.#set(pinFile(this.#place).readNow(undefined).value);
+      return pinFile(this.#place).readNow(undefined).value;
     } catch (cause) {
       this.#tell(cause);
+      return DAMAGED;
     }
   }
 
@@ -109,22 +120,26 @@ export class ServerPin {
     this.#set(await approvePinned(this.#place, digest));
   }
 
-  /** For a server that is removed. Definitions of another server of the name stay. */
+  /** For a server that is removed. Definitions of another server of the name lie in another file. */
   async forget(): Promise<void> {
-    const { value } = await pinFile(this.#place).read(undefined);
-    if (value?.identity === this.#identity) await pinFile(this.#place).remove();
+    await pinFile(this.#place).remove();
   }
 
   async #change(last: PinnedSide): Promise<void> {
-    const next = (before: Pinned | undefined): Pinned => {
-      if (before?.identity !== this.#identity) return { identity: this.#identity, pinned: last, last };
+    const next = (before: Pinned | typeof DAMAGED | undefined): Pinned => {
+      // Nobody knows what was approved: so it is nothing.
+      if (before === DAMAGED && this.#options.server.settings.pin === "strict")
+        return { identity: this.#identity, pinned: { digests: {}, lists: {} }, last };
+      if (before === undefined || before === DAMAGED || before.identity !== this.#identity)
+        return { identity: this.#identity, pinned: last, last };
       return changesBetween(before.last.digests, last.digests).length === 0 ? before : { ...before, last };
     };
     try {
-      this.#set((await pinFile(this.#place).change(undefined, next)).value);
+      const { value } = await pinFile(this.#place).change(undefined, next);
+      this.#set(value === DAMAGED ? undefined : value);
     } catch (cause) {
       this.#tell(cause);
-      this.#set(next(this.#state));
+      this.#set(next(this.#state ?? this.#read()));
     }
   }
 
