@@ -22,9 +22,9 @@ send = cells(ask)["send"]
 token, channel = cells(send)["token"], cells(send)["moved"]
 def forge(tool, **more):
     os.write(channel, ("\\n" + json.dumps(dict({"token": token, "type": "call", "tool": tool, "arguments": {}}, **more)) + "\\n").encode())
-def answer():
+def answer(count=1):
     text = b""
-    while not text.endswith(b"\\n"):
+    while text.count(b"\\n") < count or not text.endswith(b"\\n"):
         text += os.read(channel, 1 << 20)
     return [json.loads(line) for line in text.decode().splitlines()]
 `;
@@ -39,7 +39,7 @@ verifies(
     await using lab = await openScriptLab({ scope });
     await lab.lab.add("@mcp.tool\ndef own() -> str:\n    return 'mine'\n");
     const forged =
-      'forge("mcp_memo_say_hello", id=7)\nforge("mcp_memo_say_hello", id=7)\nreturn sorted(json.dumps(one) for one in answer() + answer())[:2]';
+      'forge("mcp_memo_say_hello", id=7)\nforge("mcp_memo_say_hello", id=7)\nreturn sorted(json.dumps(one) for one in answer(2))';
     const twice = returned(await python(lab, forged)) as readonly string[];
     expect(
       twice.map((one) => JSON.parse(one) as object),
