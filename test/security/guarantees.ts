@@ -189,7 +189,7 @@ export const GUARANTEES = {
   "servers-pinned":
     'With `pin: "strict"` no definition of an MCP server reaches a caller that is not as it was approved, and no such tool is called. What was approved and cannot be read counts as nothing. Without it each change is told. No other server of that name changes what was approved.',
   "servers-apart":
-    "No two callers share an instance of a server, and no two clients of one that have a session or a connection. A server and its tools are its owner's. Nobody else is told of them, but a token whose scope names a server of the local user's. Of a server that callers share, one caller takes eight instances and a quarter of the queue at most.",
+    "No two callers share an instance of a server, and no two clients of one that have a session or a connection. A server and its tools are its owner's. Nobody else is told of them, but a token whose scope names a server of the local user's. Of a server that callers share, one of them takes eight instances and a quarter of the queue at most, beside its owner.",
   "agents-ask-for-tools":
     "A tool that an agent has written goes live only when the person agrees, who is shown its code or what changes of it, its network and its secrets, or where the configuration says that nobody is asked. Before, its tests reach no network and no secret. A token gives tools to callers only with the scope `tools:publish`, and shares them only with `tools:share`.",
   "states-apart":

@@ -8,7 +8,7 @@ const key = (id: string, client: number): string => keyOf({ principal: { id, nam
 function open() {
   const ended: Promise<void> = new Promise(() => undefined);
   const one = () => ({ ended, [Symbol.asyncDispose]: async () => undefined });
-  return new Instances({ open: async () => one(), idleMs: 600_000, most: 32, changed: () => undefined });
+  return new Instances({ open: async () => one(), idleMs: 600_000, most: 32, owner: "owner", changed: () => undefined });
 }
 
 /** Has instances that are in use until it is released. */
@@ -33,6 +33,14 @@ it("gives one caller eight instances at once, and leaves room to the others", as
   });
   expect(await instances.use(key("ann", 7), signal, async () => "known")).toBe("known");
   expect(await instances.use(key("bob", 0), signal, async () => "other")).toBe("other");
+});
+
+it("gives the server's owner as many as there are", async () => {
+  await using instances = open();
+  using _used = await use(instances, clients("owner", 32));
+  await expect(instances.use(key("owner", 32), signal, async () => undefined)).rejects.toMatchObject({
+    message: expect.stringContaining("This server has 32 instances"),
+  });
 });
 
 it("ends of a caller with eight instances its own that serves nobody", async () => {

@@ -19,6 +19,8 @@ export interface InstancesOptions<One extends Instance> {
   readonly idleMs: number;
   /** For one more the one that was used least recently ends, if it serves nobody. */
   readonly most: number;
+  /** A caller who may have all of them; others have a share. */
+  readonly owner?: string;
   /** Called after the number of instances has changed. */
   readonly changed: () => void;
 }
@@ -59,7 +61,7 @@ export class Instances<One extends Instance> implements AsyncDisposable {
   handOver(key: string, next: string): void {
     const held = this.#held.get(key);
     const holder = holderOf(next);
-    if (!held || held.users > 0 || this.#held.has(next) || this.#of(holder).length >= EACH_MAX) return;
+    if (!held || held.users > 0 || this.#held.has(next) || this.#isFull(holder)) return;
     this.#held.delete(key);
     this.#held.set(next, held);
     held.key = next;
@@ -129,12 +131,16 @@ export class Instances<One extends Instance> implements AsyncDisposable {
   #makeRoom(holder: string): void {
     const { most } = this.#options;
     const own = this.#of(holder);
-    const isOwnFull = own.length >= EACH_MAX;
+    const isOwnFull = this.#isFull(holder);
     if (!isOwnFull && this.#held.size < most) return;
     const idle = (isOwnFull ? own : [...this.#held.values()]).find(({ users }) => users === 0);
     if (idle) return this.#end(idle.key);
     const problem = isOwnFull ? `You have ${EACH_MAX} instances of this server` : `This server has ${most} instances`;
     throw new BelljarError("QUOTA_EXCEEDED", `${problem} that all answer calls or follow resources: wait until one is free`);
+  }
+
+  #isFull(holder: string): boolean {
+    return holder !== this.#options.owner && this.#of(holder).length >= EACH_MAX;
   }
 
   #of(holder: string): readonly Held<One>[] {

@@ -90,7 +90,7 @@ export class Upstream implements AsyncDisposable {
     const { idleMs, stateChanged, report } = parts;
     const loggedIn = (): void => this.#lists.loggedIn();
     this.#login = UpstreamLogin.of(server, parts.logins?.(parts.owner, server), { loggedIn, report });
-    this.#instances = new Instances({ open, idleMs, most: INSTANCES_MAX, changed: stateChanged });
+    this.#instances = new Instances({ open, idleMs, most: INSTANCES_MAX, owner: parts.owner, changed: stateChanged });
     this.#follows = new ServerFollows(this.#instances);
     const call = (...asked: Parameters<typeof this.request>): Promise<JsonObject> => this.request(...asked);
     this.#definitions = new ServerDefinitions({ ...parts, server, call });
