@@ -57,7 +57,7 @@ it("serves the tools of each server under its name, those alone that are selecte
 
 it("says what is wrong with a server, once, with its last words", () => {
   const of = (name: string): readonly string[] => lab.problems.filter((problem) => problem.includes(`server "${name}"`));
-  expect(of("dies")).toEqual([expect.stringMatching(/exit code 3\n {2}no database/)]);
+  expect(of("dies")).toEqual([expect.stringMatching(/exit code 3(?: before it answered)?\n {2}no database/)]);
   expect(of("absent")).toEqual([expect.stringMatching(/no program no-such-program/)]);
   expect(of("hidden")).toEqual([
     expect.stringContaining(`"mounts": [{"host":"${folder}","path":"/workspace","mode":"ro"}] and /workspace/note`),
