@@ -115,7 +115,11 @@ it("starts the good servers beside those that fail, each with its reason", async
   const shown = Object.fromEntries(client.servers.map(({ name, state, error }) => [name, [state, error?.code, error?.message]]));
   expect(shown).toEqual({
     good: ["ready", undefined, undefined],
-    dies: ["failed", "SERVER_UNREACHABLE", expect.stringMatching(/"dies"[^]*exit code 3(?: before it answered)?\n {2}first\n {2}\\u\{1b\}\[31mno database$/)],
+    dies: [
+      "failed",
+      "SERVER_UNREACHABLE",
+      expect.stringMatching(/"dies"[^]*exit code 3(?: before it answered)?\n {2}first\n {2}\\u\{1b\}\[31mno database$/),
+    ],
     silent: ["failed", "SERVER_UNREACHABLE", expect.stringContaining('"silent" did not answer within 3000 ms')],
     missing: ["failed", "SERVER_UNREACHABLE", expect.stringContaining("there is no program /no/such/program")],
     unset: ["failed", "CONFIG_INVALID", expect.stringContaining("the variable NOPE is not set")],
