@@ -9,7 +9,7 @@ import { describeServer, shapeOf } from "../../mcp/proxy/describe-server.ts";
 import { unknownServer } from "../../mcp/proxy/hub.ts";
 import type { HubScope } from "../../mcp/proxy/hub-file.ts";
 import type { HubServer } from "../../mcp/proxy/hub-server.ts";
-import { digestOf } from "../../mcp/proxy/sources/canonical.ts";
+import { digestOf } from "../../files/canonical.ts";
 import { approveInHome, isNamedInHome, waitingInHome, type WaitingServer } from "../../mcp/proxy/sources/file-approvals.ts";
 import {
   approveNamed,

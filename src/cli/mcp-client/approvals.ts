@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
+import { digestOf } from "../../files/canonical.ts";
 import { NumberedFile } from "../../files/numbered-file.ts";
 import { parseJson } from "../../files/parse-json.ts";
 import type { ServerConfig } from "../../mcp/client/config/server-config.ts";
@@ -37,19 +37,4 @@ export class Approvals {
       added,
     ]);
   }
-}
-
-/** Of the entry as it stands in the file: variables have no values yet. */
-function digestOf(config: ServerConfig): string {
-  return createHash("sha256")
-    .update(JSON.stringify(sorted(config)))
-    .digest("hex");
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.entries(value)
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([key, field]) => [key, sorted(field)]);
 }

@@ -16,7 +16,10 @@ async function use(instances: ReturnType<typeof open>, keys: readonly string[]) 
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
   const begun = keys.map(
-    (one) => new Promise<void>((resolve, reject) => void instances.use(one, signal, async () => (resolve(), released)).catch(reject)),
+    (one) =>
+      new Promise<void>(
+        (resolve, reject) => void instances.use(one, new AbortController().signal, async () => (resolve(), released)).catch(reject),
+      ),
   );
   await Promise.all(begun);
   return { [Symbol.dispose]: release };

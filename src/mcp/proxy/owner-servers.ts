@@ -4,7 +4,7 @@ import type { ListName } from "../client/server-handlers.ts";
 import { describeServer, shapeOf } from "./describe-server.ts";
 import { serverLabels } from "./hub-names.ts";
 import type { HubFile, HubServer, McpServerDetails, McpServerInfo, UnusableServer } from "./hub-server.ts";
-import { digestOf } from "./sources/canonical.ts";
+import { digestOf } from "../../files/canonical.ts";
 import type { ServerPin } from "./sources/server-pin.ts";
 import { tellSettings } from "./tell-settings.ts";
 import { writtenFolders } from "./sources/written-folders.ts";

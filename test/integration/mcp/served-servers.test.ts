@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openServerStore } from "../../../src/cli/compose/open-hub.ts";
-import { digestOf } from "../../../src/mcp/proxy/sources/canonical.ts";
+import { digestOf } from "../../../src/files/canonical.ts";
 import { withoutServer, withServers } from "../../../src/mcp/proxy/sources/server-store.ts";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { hubServer } from "../../support/hub-lab.ts";

@@ -1,6 +1,6 @@
 import { BelljarError } from "../../../errors.ts";
 import type { Principal } from "../../../sandbox/sandbox.ts";
-import { digestText } from "../sources/canonical.ts";
+import { digestText } from "../../../files/canonical.ts";
 import type { Relink } from "./relink.ts";
 import { canGive } from "./uri-template.ts";
 

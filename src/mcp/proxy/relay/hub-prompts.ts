@@ -39,6 +39,7 @@ export class HubPrompts implements PromptDoor {
       const relink = this.#options.links.relink(principal, upstream.label);
       const list = firstBlocks(messages, (text) => ({ role: "user", content: { type: "text", text } }));
       const relinked = list.map((one) => (isRecord(one) ? { ...one, content: relinkBlock(one["content"], relink) } : one));
+      // As the server sent them: blocks that this release does not know pass too.
       return { ...withoutServer(beside), messages: relinked as unknown as PromptResult["messages"] };
     });
   }

@@ -8,7 +8,7 @@ import { namesNow } from "../../../files/read-now.ts";
 import { networkPolicySchema } from "../../../sandbox/network-schema.ts";
 import { describeServer, shapeOf } from "../describe-server.ts";
 import type { HubServer } from "../hub-server.ts";
-import { digestOf } from "./canonical.ts";
+import { digestOf } from "../../../files/canonical.ts";
 
 const waiting = z.object({
   name: z.string(),

@@ -1,6 +1,6 @@
 import { Turns } from "../../../async/turns.ts";
 import type { HubFile, HubServer } from "../hub-server.ts";
-import { digestOf } from "./canonical.ts";
+import { digestOf } from "../../../files/canonical.ts";
 import { type FileApprovals, type FileRecord, toWaiting, withApproved } from "./file-approvals.ts";
 import { changedSince } from "./pin-file.ts";
 import { writtenFolders } from "./written-folders.ts";

@@ -4,7 +4,7 @@ import { BelljarError } from "../../../errors.ts";
 import { highestNumbers, NumberedFile } from "../../../files/numbered-file.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import { namesNow } from "../../../files/read-now.ts";
-import { digestOf } from "./canonical.ts";
+import { digestOf } from "../../../files/canonical.ts";
 import { changesBetween, describeItem, type PinChange, type ToldChange } from "./pinned-lists.ts";
 
 /** Characters of a changed definition that are told, of each side. */

@@ -2,7 +2,7 @@ import { Slices } from "../../../async/slices.ts";
 import { isNestedTooDeep } from "../../../catalog/nesting.ts";
 import { hasMoreValues } from "../../../catalog/value-count.ts";
 import { isRecord } from "../../client/config/is-record.ts";
-import { canonical, digestOf, digestText } from "./canonical.ts";
+import { canonical, digestOf, digestText } from "../../../files/canonical.ts";
 
 /** What of a definition is shown in lines. Each level indents what is in it. */
 const SHOWN_LEVELS_MAX = 64;

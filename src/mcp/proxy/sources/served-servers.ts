@@ -6,7 +6,7 @@ import type { HubScope } from "../hub-file.ts";
 import type { HubFile, HubServer, McpServerDetails, McpServerInfo, UnusableServer } from "../hub-server.ts";
 import { type Hub, unknownServer } from "../hub.ts";
 import type { UpdatedProgram } from "../prepare/package-programs.ts";
-import { digestOf } from "./canonical.ts";
+import { digestOf } from "../../../files/canonical.ts";
 import type { NamedFile } from "./named-file.ts";
 import {
   isApproved,
@@ -122,8 +122,8 @@ export class ServedServers implements AsyncDisposable {
   }
 
   /**
-   * Adds servers to the principal's own, or puts them in the place of those of the same names: all or none. One whom nobody has granted to manage
-   * servers adds such as wait for an approval. Rejects with `CONFIG_INVALID`, `FORBIDDEN`, `MCP_SERVER_NAME_TAKEN` and `QUOTA_EXCEEDED`.
+   * Adds servers to the principal's own, or puts them in the place of those of the same names: all or none. Servers of a caller without the
+   * scope `servers` wait for an approval. Rejects with `CONFIG_INVALID`, `FORBIDDEN`, `MCP_SERVER_NAME_TAKEN` and `QUOTA_EXCEEDED`.
    */
   async add(principal: Principal, entries: Entries): Promise<void> {
     const { store, scope } = this.#options;

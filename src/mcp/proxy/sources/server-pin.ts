@@ -1,6 +1,6 @@
 import { BelljarError } from "../../../errors.ts";
 import type { HubServer } from "../hub-server.ts";
-import { digestOf } from "./canonical.ts";
+import { digestOf } from "../../../files/canonical.ts";
 import {
   approvePinned,
   changesOf,

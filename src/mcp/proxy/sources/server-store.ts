@@ -4,7 +4,7 @@ import { BelljarError } from "../../../errors.ts";
 import { ensurePrivateFolder } from "../../../files/private-files.ts";
 import { NumberedFile, watchNumberedFiles } from "../../../files/numbered-file.ts";
 import { parseJson } from "../../../files/parse-json.ts";
-import { digestOf } from "./canonical.ts";
+import { digestOf } from "../../../files/canonical.ts";
 import { changedSince } from "./pin-file.ts";
 
 /** How many servers one owner may have added. */

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { isRecord } from "../../client/config/is-record.ts";
 
 /** The same text for the same value, in whichever order its keys stand. The value is not nested too deep for `JSON.stringify`. */
 export function canonical(value: unknown): string {
@@ -18,6 +17,6 @@ export function digestText(text: string): string {
 function toOrdered(value: unknown): unknown {
   if (value instanceof Set) return [...value];
   if (value instanceof URL) return value.href;
-  if (!isRecord(value)) return value;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
