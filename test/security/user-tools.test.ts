@@ -244,9 +244,13 @@ verifies(
     ] as const)
       expect(await forge(name, args)).toContain("FORBIDDEN");
     expect(
-      calls.map(({ tool }) => tool),
-      "no call but its own came to the door",
-    ).toEqual(["forge", "forge"]);
+      calls.map(({ tool, outcome }) => [tool, outcome]),
+      "what it does not declare comes to no door, and the door shows what it refused",
+    ).toEqual([
+      ["forge", "ok"],
+      ["tool_publish", "FORBIDDEN"],
+      ["forge", "ok"],
+    ]);
     expect(lab.names()).not.toContain("drafted");
     expect(asked).toEqual([]);
     await lab.call("tool_publish", { name: "drafted" }, { client });
