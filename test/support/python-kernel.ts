@@ -133,6 +133,11 @@ export class PythonKernel implements AsyncDisposable {
     await this.#until(() => this.#messages.some((each) => each.text?.includes(text)));
   }
 
+  /** Waits until Python has forgotten this many errors that were raised where nothing can catch them. */
+  async dropped(count: number): Promise<void> {
+    await this.#until(() => this.#messages.filter((each) => each.text?.includes("Exception ignored in")).length >= count);
+  }
+
   async #until(isDone: () => boolean): Promise<void> {
     if (isDone()) return;
     for await (const _ of on(this.#changes, "change")) {
