@@ -10,6 +10,8 @@ const OPTION = new RegExp(String.raw`(-[\w-]{0,40}(?:${NAMES})[\w-]{0,40}\s+)${V
 /** Secrets known by shape: tokens of Belljar, GitHub, GitLab, Slack, AWS, npm, PyPI and OpenAI, JSON web tokens, private keys in PEM. */
 const SHAPED = [
   /\bbelljar_[a-z0-9]{10}_[\w-]{8,}/g,
+  /\be2b_[0-9a-f]{30,}/g,
+  /\be2b[atv]_[a-z0-9]+_[\w-]{8,}/g,
   /\b(?:gh[pousr]_|github_pat_|glpat-|xox[abposr]-|npm_|pypi-|sk-)[\w-]{8,}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g,
   // Its header alone too.

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { e2bSchema } from "./e2b-schema.ts";
 import { languagesSchema } from "./languages-schema.ts";
 import {
   absolutePath,
@@ -406,6 +407,7 @@ function groups(host: ConfigDefaults) {
     template: templateSchema(),
     tools: toolsSchema(),
     mcp: mcpSchema(),
+    e2b: e2bSchema(),
     oauth: oauthSchema(),
   };
 }

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { BelljarError } from "../errors.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { BODY_LIMIT_BYTES, tooLarge } from "./surfaces/bodies.ts";
-import type { ErrorShape, Failure } from "./surfaces/surface.ts";
+import type { ErrorShape, FailedRequest, Failure, RoutedSurface } from "./surfaces/surface.ts";
 
 interface ToldFailure {
   readonly failure: Failure;
@@ -30,26 +30,37 @@ function retryAfter({ retryAfterMs }: BelljarError): Record<string, string> {
   return retryAfterMs === undefined ? {} : { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) };
 }
 
-export function answerErrors(app: FastifyInstance, shape: ErrorShape, log: GatewayLog): void {
+/** How a surface tells of a failure. */
+export type Telling = Pick<RoutedSurface, "shapeError" | "statusOf">;
+
+export function answerErrors(app: FastifyInstance, telling: Telling, log: GatewayLog): void {
   app.setErrorHandler((error: unknown, request, reply) => {
     const { failure, headers } = toFailure(fromFastify(error, request.routeOptions.bodyLimit), request.id, log);
     // Fastify would close while the client still sends, and the system would then take the answer from it: the rest is read instead.
     reply.removeHeader("connection");
-    return reply.code(failure.status).headers(headers).type("application/json").send(shape(failure));
+    const { status, body } = toldAs(telling, failure, request.raw);
+    return reply.code(status).headers(headers).type("application/json").send(body);
   });
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request);
   });
 }
 
+/** The answer to a failed request in the words of its surface. */
+export function toldAs({ shapeError, statusOf }: Telling, failure: Failure, request: FailedRequest): { status: number; body: unknown } {
+  const status = statusOf?.(failure, request) ?? failure.status;
+  return { status, body: shapeError({ ...failure, status }, request) };
+}
+
 /** For paths that Fastify cannot read, which pass by every hook and handler. */
 export function answerUnreadablePath(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  shape: ErrorShape,
+  telling: Telling,
   log: GatewayLog,
 ): void {
   const { failure } = toFailure(unknownRoute(request), request.id, log);
-  void reply.code(failure.status).send(shape(failure));
+  const { status, body } = toldAs(telling, failure, request.raw);
+  void reply.code(status).send(body);
 }
 
 function unknownRoute({ method, url }: Pick<FastifyRequest, "method" | "url">): BelljarError {

@@ -19,6 +19,8 @@ import type { RequestAudit } from "./audit-requests.ts";
 import { claimOrigin } from "./claimed-origin.ts";
 import type { TokenVerifier } from "./auth/authenticate.ts";
 import type { ProtectedResource } from "./auth/oauth/protected-resource.ts";
+import type { E2b } from "./e2b/e2b.ts";
+import { e2bSurfaces } from "./e2b/e2b-surfaces.ts";
 import { facadeSurface } from "./facade-surface.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable, isLoopback } from "./loopback.ts";
@@ -65,6 +67,8 @@ export interface GatewayOptions {
   readonly isolation: () => Promise<HostIsolation>;
   /** Tools over plain HTTP, and what callers told of their tool servers. Absent: not served. */
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings" | "defaultSandbox">;
+  /** Absent: E2B's clients are not served. */
+  readonly e2b?: Pick<E2b, "tokens" | "keys" | "settings"> | undefined;
   /** Learns what must be known of a caller before it is served. Never rejects. */
   readonly prepare?: (principal: Principal) => Promise<void>;
   readonly metrics?: ServerMetrics;
@@ -177,7 +181,9 @@ function surfacesOf(
   const described = [...(facade ? [facadeSurface({ ...facade, sandboxes, servers: options.mcpServers })] : []), box];
   const openApi = openOnce((): Promise<OpenApiDocument> => createOpenApi([rest, ...described], version));
   const rest: RoutedSurface = restSurface({ ...options, assertReady, openApi });
-  return [portsSurface(createGatewayPorts(options)), mcpSurface({ mcp, legacySse, log }), rest, ...described];
+  const { templates, secrets, e2b } = options;
+  const forE2b = e2b ? e2bSurfaces({ ...e2b, sandboxes, templates, secrets, log }) : [];
+  return [portsSurface(createGatewayPorts(options)), mcpSurface({ mcp, legacySse, log }), rest, ...described, ...forE2b];
 }
 
 function verifiersOf({ tokens = [], oauth }: GatewayOptions): readonly TokenVerifier[] {

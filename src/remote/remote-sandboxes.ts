@@ -85,6 +85,7 @@ function createRemoteSandbox(address: ServerAddress, info: SandboxInfo): Sandbox
   const askUsage = async () => parseAnswer(usageSchema, await askServer(address, { method: "GET", path: `${path}/usage` }));
   return {
     id,
+    owner: info.owner,
     inside,
     timeLine: remoteTimeLine(address, path, () => createRemoteSandbox(address, info)),
     guest: createGuest(connect, { env: environment, findEnd: () => findEnd(address, id) }),

@@ -40,6 +40,7 @@ export async function findRefusal(
 function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes): Sandbox {
   return {
     id: sandbox.id,
+    owner: sandbox.owner,
     inside: sandbox.inside,
     guest: sandbox.guest,
     timeLine: grantedTimeLine(sandbox.timeLine, principal, runtimes),

@@ -104,6 +104,10 @@ export class LocalSandbox implements OwnSandbox {
     return this.record.id;
   }
 
+  get owner(): string {
+    return this.record.owner;
+  }
+
   get inside(): InsideFolders {
     return this.record.inside;
   }

@@ -5,7 +5,7 @@ import { refusedTimeLine } from "./state/refused-states.ts";
 /** What a sandbox is that its caller may look at and end, and no more: everything else rejects with the refusal. */
 export function lockedSandbox(
   refusal: BelljarError,
-): Omit<Sandbox, "id" | "inside" | "ended" | "info" | "usage" | "knownOomKills" | "kill"> {
+): Omit<Sandbox, "id" | "owner" | "inside" | "ended" | "info" | "usage" | "knownOomKills" | "kill"> {
   const refuse = (): Promise<never> => Promise.reject(refusal);
   return {
     guest: new Proxy({} as Sandbox["guest"], {

@@ -25,12 +25,17 @@ export interface Project {
 /** Parts of a server that no toolset covers: the caller's secrets, its tool servers, and what the server counts. */
 export type Area = "secrets" | "settings" | "metrics";
 
+/** What a token may be used for: E2B's APIs, or everything else that a server has. */
+export type TokenSurface = "belljar" | "e2b";
+
 /** What a token's scopes leave of everything. An absent part is not narrowed. */
 export interface Grants {
   /** The toolsets whose tools, resources and routes it may use. */
   readonly toolsets?: readonly string[];
   /** What it may use beside them once `toolsets` is set. */
   readonly areas?: readonly Area[];
+  /** What it opens. Absent: `belljar` alone. */
+  readonly surfaces?: readonly TokenSurface[];
   /** Only tools that change nothing. */
   readonly readOnly?: boolean;
   /** The folders of the host that it may show its sandboxes, with all below them, and the most that these may do there. Absent: none. */

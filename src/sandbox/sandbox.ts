@@ -18,7 +18,7 @@ export { DEFAULT_BASE, type TemplateInfo } from "../runtime/runtime.ts";
 
 /** What every sandbox shows inside. */
 export { INSIDE } from "../protocol/inside.ts";
-export { type Area, type Grants, LOCAL, type Principal, type Project, type Quotas } from "./principal.ts";
+export { type Area, type Grants, LOCAL, type Principal, type Project, type Quotas, type TokenSurface } from "./principal.ts";
 export type { CreateOptions } from "./wire/create-schema.ts";
 export type { SandboxEvent } from "./wire/event-schema.ts";
 export { SANDBOX_STATES } from "./wire/sandbox-schema.ts";
@@ -115,6 +115,8 @@ export interface SandboxPorts {
  */
 export interface Sandbox extends WorkspaceBase {
   readonly id: string;
+  /** Id of the principal that it belongs to. */
+  readonly owner: string;
   /** Its folders. */
   readonly inside: InsideFolders;
   readonly guest: Guest;

@@ -12,6 +12,7 @@ export function stoppedSandbox(record: SandboxRecord, live: LiveSandboxes): OwnS
   return {
     ...lockedSandbox(refusal),
     id: record.id,
+    owner: record.owner,
     inside: record.inside,
     record,
     timeLine: live.timeLine(record),

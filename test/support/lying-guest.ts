@@ -7,6 +7,7 @@ export function withFiles(sandbox: Sandbox, files: Partial<GuestFiles>): Sandbox
   const guest = { ...sandbox.guest, files: { ...sandbox.guest.files, ...files } };
   return {
     id: sandbox.id,
+    owner: sandbox.owner,
     inside: sandbox.inside,
     guest,
     timeLine: sandbox.timeLine,

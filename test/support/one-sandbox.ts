@@ -31,6 +31,7 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
   // Only `connect` is used: the gateway passes bytes and knows no guest.
   const sandbox: Sandbox = {
     id: SANDBOX_ID,
+    owner: "local",
     inside: FOLDERS,
     guest: {} as Guest,
     timeLine: refusedTimeLine(refuse),

@@ -8,6 +8,7 @@ export const SCOPES = `Scopes (a token without scopes may do everything that the
   secrets                   the routes of its owner's secrets
   settings                  the routes of its owner's tool servers
   metrics                   the server's metrics (/metrics)
+  surface:NAME              what it opens: e2b, E2B's APIs; belljar, everything else, which is the default
   read-only                 only tools that change nothing
   workspace:DIR[:MODE]      this folder of the host and the folders below it, as copy, ro or rw
   workspaces                any folder of the host

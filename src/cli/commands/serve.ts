@@ -18,6 +18,7 @@ import { openLocalStack, readConfig } from "../compose/open-stack.ts";
 import { openListeners } from "../compose/open-listeners.ts";
 import { openOAuth } from "../compose/open-oauth.ts";
 import { createLog } from "../log.ts";
+import { openE2b } from "../compose/open-e2b.ts";
 import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { openHomeSecretStore } from "../compose/open-home-secret-store.ts";
 import { readPackage } from "../compose/package-root.ts";
@@ -70,6 +71,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),
+    e2b: await openE2b(config),
     audit: stack.audit,
     listeners: openListeners(config),
     version: readPackage().version,

@@ -10,7 +10,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const { home } = readConfig(call, context);
   ensureHome(home);
   const [name = ""] = call.positionals;
-  const made = await createTokenStore(home).create(name, textOptions(call, "scope"), expiryOption(call));
+  const made = await createTokenStore(home).create(name, textOptions(call, "scope"), { expiresAt: expiryOption(call) });
   if (isSet(call, "json")) {
     printJson(context.stdout, made);
     return 0;

@@ -5,7 +5,7 @@ import type { CommandCall } from "../command.ts";
 import { textOption } from "../command.ts";
 
 /** Parses the policy of the configuration. Rejects with `CONFIG_INVALID`, which names the setting. `none` loads no parser. */
-export async function configuredPolicy(config: Config, section: "sandbox" | "program"): Promise<NetworkPolicy> {
+export async function configuredPolicy(config: Config, section: "sandbox" | "program" | "e2b"): Promise<NetworkPolicy> {
   const text = config[section].network;
   if (text === "none") return text;
   const { parseNetworkPolicy } = await import("../../network/check-policy.ts");

@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { BelljarError } from "../../errors.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { AuthenticateOptions } from "./authenticate.ts";
@@ -22,10 +22,12 @@ export interface Callers {
 export function createCallers({ tokenOf = bearerOf, ...options }: AuthenticateOptions): Callers {
   const admitted = new WeakMap<IncomingMessage, Principal>();
   const authenticate = createAuthenticate({ ...options, tokenOf });
-  const tokens = createTokenWatch({ authenticate, tokenOf });
+  const keyOf = (request: IncomingMessage): unknown => (options.identify ? request : (tokenOf(request.headers) ?? ""));
+  const tokens = createTokenWatch({ authenticate, keyOf });
   return {
     async admit(request, exchange) {
-      const principal = await authenticate(onlyOnce(request));
+      assertOneToken(request);
+      const principal = await authenticate(request);
       admitted.set(request, principal);
       // The local user has no token that could end.
       if (!principal.isAnybody) tokens.add(request, exchange);
@@ -42,7 +44,7 @@ export function createCallers({ tokenOf = bearerOf, ...options }: AuthenticateOp
 }
 
 /** Of two readers of a request, as a proxy in front and this server, each could believe another one of two. Throws `UNAUTHORIZED`. */
-function onlyOnce({ headers, headersDistinct }: IncomingMessage): IncomingHttpHeaders {
-  if ((headersDistinct["authorization"]?.length ?? 0) <= 1) return headers;
+function assertOneToken({ headersDistinct }: IncomingMessage): void {
+  if ((headersDistinct["authorization"]?.length ?? 0) <= 1) return;
   throw new BelljarError("UNAUTHORIZED", "Send one Authorization header");
 }

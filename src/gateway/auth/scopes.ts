@@ -4,7 +4,7 @@ import { BelljarError } from "../../errors.ts";
 import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
 import type { Limits, Workspace } from "../../runtime/runtime.ts";
-import type { Area, Grants, Quotas } from "../../sandbox/sandbox.ts";
+import type { Area, Grants, Quotas, TokenSurface } from "../../sandbox/sandbox.ts";
 
 /** Adds one scope to the grants of the scopes before it. */
 type Scope = (grants: Grants, value: string) => Grants;
@@ -24,6 +24,11 @@ const SCOPES: Readonly<Record<string, { readonly value?: string; readonly descri
   secrets: { description: "the routes of its owner's secrets", apply: area("secrets") },
   settings: { description: "the routes of its owner's tool servers", apply: area("settings") },
   metrics: { description: "the server's metrics (/metrics)", apply: area("metrics") },
+  surface: {
+    value: "NAME",
+    description: "what it opens: e2b, E2B's APIs; belljar, everything else, which is the default",
+    apply: (grants, name) => ({ ...grants, surfaces: [...(grants.surfaces ?? []), parseSurface(name)] }),
+  },
   "read-only": { description: "only tools that change nothing", apply: (grants) => ({ ...grants, readOnly: true }) },
   workspace: {
     value: "DIR[:MODE]",
@@ -149,6 +154,11 @@ function widen(before: NetworkPolicy | undefined, more: NetworkPolicy): NetworkP
 function parseName(text: string): string {
   if (/^[a-z][a-z0-9_-]{0,39}$/.test(text)) return text;
   throw unknown(`toolset:${text}`);
+}
+
+function parseSurface(text: string): TokenSurface {
+  if (text === "e2b" || text === "belljar") return text;
+  throw unknown(`surface:${text}`);
 }
 
 function parseServer(text: string): string {

@@ -45,8 +45,8 @@ describe("the token store", () => {
 
   it("lets nobody in with one that has expired, and tells when it does", async () => {
     const store = createTokenStore(home);
-    const soon = await store.create("ci", [], new Date(Date.now() + 3_600_000));
-    const over = await store.create("ci", [], new Date(Date.now() - 1));
+    const soon = await store.create("ci", [], { expiresAt: new Date(Date.now() + 3_600_000) });
+    const over = await store.create("ci", [], { expiresAt: new Date(Date.now() - 1) });
     expect(await store.find(soon.token)).toMatchObject({ name: "ci" });
     expect(await store.find(over.token)).toBeUndefined();
     const listed = await store.list();
@@ -59,7 +59,7 @@ describe("the token store", () => {
     const store = createTokenStore(home);
     await store.create("ci", ["read-only"]);
     const other = await store.create("ci", ["network:none"]);
-    await store.create("ci", [], new Date(Date.now() - 1));
+    await store.create("ci", [], { expiresAt: new Date(Date.now() - 1) });
     await store.create("else", []);
     const granted = await store.grantsOf("token:ci");
     expect(granted).toHaveLength(2);
@@ -75,8 +75,8 @@ describe("the token store", () => {
   it("makes none with an end that its file cannot hold", async () => {
     const store = createTokenStore(home);
     for (const end of [new Date(Date.UTC(10_000, 0)), new Date(Number.NaN)])
-      await expect(store.create("ci", [], end)).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
-    const { token } = await store.create("ci", [], new Date("9999-12-31T00:00:00Z"));
+      await expect(store.create("ci", [], { expiresAt: end })).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+    const { token } = await store.create("ci", [], { expiresAt: new Date("9999-12-31T00:00:00Z") });
     expect(await store.find(token)).toMatchObject({ name: "ci" });
     expect(await store.list()).toHaveLength(1);
   });

@@ -24,10 +24,16 @@ export interface TokenInfo {
   readonly expiresAt?: Date | undefined;
 }
 
+export interface TokenOptions {
+  readonly expiresAt?: Date | undefined;
+  /** `e2b`: as E2B's clients want an API key, `e2b_` and 40 hexadecimal digits, of which 120 bits are the secret. Default `belljar`. */
+  readonly form?: "belljar" | "e2b" | undefined;
+}
+
 /** The bearer tokens of a home: what is stored lets nobody in. Any number of processes share them. */
 export interface TokenStore {
   /** `token` is told this once. Rejects with `ARGUMENTS_INVALID`. */
-  create(name: string, scopes: readonly string[], expiresAt?: Date): Promise<{ readonly id: string; readonly token: string }>;
+  create(name: string, scopes: readonly string[], options?: TokenOptions): Promise<{ readonly id: string; readonly token: string }>;
   list(): Promise<readonly TokenInfo[]>;
   /** From now on, in every process. Rejects with `TOKEN_NOT_FOUND`. */
   revoke(id: string): Promise<void>;
@@ -45,6 +51,20 @@ const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 /** 32 bytes are 43 characters of base64url. */
 const TOKEN = /^belljar_([a-z0-9]{10})_([A-Za-z0-9_-]{43})$/;
+const KEY = /^e2b_([0-9a-f]{10})([0-9a-f]{30})$/;
+
+const FORMS = {
+  belljar: {
+    makeId: createId,
+    makeSecret: () => randomBytes(SECRET_BYTES).toString("base64url"),
+    write: (id: string, secret: string) => `belljar_${id}_${secret}`,
+  },
+  e2b: {
+    makeId: () => randomBytes(5).toString("hex"),
+    makeSecret: () => randomBytes(15).toString("hex"),
+    write: (id: string, secret: string) => `e2b_${id}${secret}`,
+  },
+} as const;
 
 /** Version 2 expires: a Belljar that does not know of that takes it for no token. */
 const schema = z
@@ -70,17 +90,18 @@ export function createTokenStore(home: string): TokenStore {
     return records.filter((record) => record !== undefined);
   };
   return {
-    async create(name, scopes, expiresAt) {
+    async create(name, scopes, { expiresAt, form = "belljar" } = {}) {
       assertName(name);
       parseScopes(scopes);
       if (expiresAt) assertStorableTime("The end of the token", expiresAt);
-      const secret = randomBytes(SECRET_BYTES).toString("base64url");
+      const { makeId, makeSecret, write } = FORMS[form];
+      const secret = makeSecret();
       const ends = expiresAt ? { version: 2, expiresAt } : { version: 1 };
       const record = { ...ends, name, sha256: digest(secret).toString("hex"), scopes, createdAt: new Date() };
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      let id = createId();
-      while (!(await createFile(pathOf(directory, id), JSON.stringify({ ...record, id })))) id = createId();
-      return { id, token: `belljar_${id}_${secret}` };
+      let id = makeId();
+      while (!(await createFile(pathOf(directory, id), JSON.stringify({ ...record, id })))) id = makeId();
+      return { id, token: write(id, secret) };
     },
     async list() {
       return (await readAll())
@@ -93,7 +114,7 @@ export function createTokenStore(home: string): TokenStore {
       }
     },
     async find(token) {
-      const [, id, secret] = TOKEN.exec(token) ?? [];
+      const [, id, secret] = TOKEN.exec(token) ?? KEY.exec(token) ?? [];
       if (id === undefined || secret === undefined) return undefined;
       const record = await read(id);
       const isRight = timingSafeEqual(digest(secret), Buffer.from(record?.sha256 ?? "0".repeat(64), "hex"));

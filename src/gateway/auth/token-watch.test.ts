@@ -15,8 +15,8 @@ function openWatch() {
   const states = new Map<string, Error>();
   const asked: string[] = [];
   const watch = createTokenWatch({
-    tokenOf: ({ authorization }) => authorization,
-    authenticate: async ({ authorization = "" }) => {
+    keyOf: ({ headers }) => headers.authorization,
+    authenticate: async ({ headers: { authorization = "" } }) => {
       asked.push(authorization);
       const error = states.get(authorization);
       if (error) throw error;
@@ -76,7 +76,7 @@ it("asks once for each token, and for none when nothing is served", async () => 
 });
 
 it("does not wait for an exchange that has closed before", () => {
-  const watch = createTokenWatch({ tokenOf: () => "a", authenticate: async () => LOCAL });
+  const watch = createTokenWatch({ keyOf: () => "a", authenticate: async () => LOCAL });
   watch.add({ headers: {}, socket: { destroyed: true } } as unknown as IncomingMessage, new EventEmitter());
   expect(vi.getTimerCount()).toBe(0);
 });

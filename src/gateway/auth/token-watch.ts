@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { mapLimit } from "../../async/map-limit.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -19,18 +19,19 @@ export interface TokenWatch {
 
 export interface TokenWatchOptions {
   readonly authenticate: Authenticate;
-  readonly tokenOf: (headers: IncomingHttpHeaders) => string | undefined;
+  /** Requests with the same key end together. */
+  readonly keyOf: (request: IncomingMessage) => unknown;
 }
 
 /** The timer runs while anything is being served. */
-export function createTokenWatch({ authenticate, tokenOf }: TokenWatchOptions): TokenWatch {
-  const served = new Map<string, Holder>();
+export function createTokenWatch({ authenticate, keyOf }: TokenWatchOptions): TokenWatch {
+  const served = new Map<unknown, Holder>();
   let timer: NodeJS.Timeout | undefined;
   let isLooking = false;
-  const forget = (token: string, request: IncomingMessage): void => {
-    const holder = served.get(token);
+  const forget = (key: unknown, request: IncomingMessage): void => {
+    const holder = served.get(key);
     holder?.requests.delete(request);
-    if (holder?.requests.size === 0) served.delete(token);
+    if (holder?.requests.size === 0) served.delete(key);
     if (served.size > 0) return;
     clearInterval(timer);
     timer = undefined;
@@ -45,17 +46,17 @@ export function createTokenWatch({ authenticate, tokenOf }: TokenWatchOptions): 
     add(request, exchange) {
       // Its exchange has closed already, and says so to nobody any more.
       if (request.socket.destroyed) return;
-      const token = tokenOf(request.headers) ?? "";
-      const holder = served.get(token) ?? { requests: new Set(), failedLooks: 0 };
-      served.set(token, holder);
+      const key = keyOf(request);
+      const holder = served.get(key) ?? { requests: new Set(), failedLooks: 0 };
+      served.set(key, holder);
       holder.requests.add(request);
-      exchange.once("close", () => forget(token, request));
+      exchange.once("close", () => forget(key, request));
       timer ??= setInterval(() => void look(), LOOK_MS).unref();
     },
   };
 }
 
-/** What one token has opened. */
+/** What one key has opened. */
 interface Holder {
   readonly requests: Set<IncomingMessage>;
   failedLooks: number;
@@ -70,8 +71,8 @@ async function endIfOver(holder: Holder, authenticate: Authenticate): Promise<vo
   for (const { socket } of holder.requests) socket.destroy();
 }
 
-function lookAt({ headers }: IncomingMessage, authenticate: Authenticate): Promise<"good" | "over" | "failed"> {
-  return authenticate(headers).then(
+function lookAt(request: IncomingMessage, authenticate: Authenticate): Promise<"good" | "over" | "failed"> {
+  return authenticate(request).then(
     () => "good",
     (error: unknown) =>
       error instanceof BelljarError && (error.code === "UNAUTHORIZED" || error.code === "FORBIDDEN") ? "over" : "failed",

@@ -17,8 +17,14 @@ export interface Asked<Params = unknown, Query = unknown, Body = unknown> {
   readonly signal: AbortSignal;
   /** Of this server, by the name that the client asked. */
   readonly origin: string;
+  /** For what HTTP alone tells, as its headers. */
+  readonly request: Pick<IncomingMessage, "headers" | "url" | "method">;
   /** Of the answer; default JSON. */
   setType(type: string): void;
+  /** One of the route's `answers` that is not its first. */
+  setStatus(status: number): void;
+  /** Of the answer. */
+  setHeader(name: string, value: string): void;
   /** Leaves the answer to the route, which then writes it, and what fails, by itself. */
   takeOver(): { readonly request: IncomingMessage; readonly response: ServerResponse };
 }
@@ -29,6 +35,8 @@ export interface TakenBody {
   readonly types?: readonly string[];
   /** Default 4 MiB. */
   readonly limitBytes?: number;
+  /** It may be asked without a body, and then without a type. Its schema must take undefined. */
+  readonly isOptional?: true;
 }
 
 /** One method and path of a surface: what it asks of its caller, what it takes, what it answers. */

@@ -19,7 +19,7 @@ const JSON_TYPE = "application/json";
  */
 export function assertTaken(headers: IncomingHttpHeaders, route: Route | undefined): void {
   const { types = [JSON_TYPE] } = route?.takes ?? {};
-  if (takesNoBody(route) && !hasBody(headers)) return;
+  if ((takesNoBody(route) || route?.takes?.isOptional) && !hasBody(headers)) return;
   const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   if (type !== undefined && types.includes(type)) return;
   throw new BelljarError("MEDIA_TYPE_UNSUPPORTED", `Send the body with content-type: ${types.join(" or ")}`);
@@ -43,7 +43,8 @@ export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace"
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(JSON_TYPE, { parseAs: "string" }, (request, body, done) => {
     // Some clients name a type without sending a body.
-    if (body === "" && takesNoBody(request.routeOptions.config.route)) return done(null, undefined);
+    const { route } = request.routeOptions.config;
+    if (body === "" && (takesNoBody(route) || route?.takes?.isOptional)) return done(null, undefined);
     if (jsonHasMoreValues(String(body), VALUES_MAX)) return done(tooManyValues());
     return parse(request, String(body), done);
   });

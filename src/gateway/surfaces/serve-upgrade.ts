@@ -10,7 +10,7 @@ import { assertGranted } from "../auth/access.ts";
 import type { Challenge } from "../auth/admit.ts";
 import { challengeHeaders } from "../auth/admit.ts";
 import type { Callers } from "../auth/callers.ts";
-import { toFailure } from "../error-answer.ts";
+import { toFailure, toldAs } from "../error-answer.ts";
 import type { GatewayLog } from "../gateway-log.ts";
 import type { Upgrade, UpgradeRoute } from "../routes/upgrade-route.ts";
 import { assertOwnHost, assertOwnPage } from "./origin-guard.ts";
@@ -19,7 +19,7 @@ import type { RoutedSurface } from "./surface.ts";
 
 /** Of one surface. */
 export interface UpgradeOptions {
-  readonly surface: Pick<RoutedSurface, "reach" | "cors" | "shapeError">;
+  readonly surface: Pick<RoutedSurface, "reach" | "cors" | "shapeError" | "statusOf">;
   readonly routes: readonly UpgradeRoute[];
   /** The configured host, whose name requests may carry. */
   readonly host: string;
@@ -116,9 +116,9 @@ function refuse(options: UpgradeOptions, upgrade: Upgrade, { error, ...attempt }
   const { request, socket } = upgrade;
   const requestId = requestIdOf(request);
   const { failure, headers: more } = toFailure(error, requestId, log);
-  record(options, upgrade, { ...attempt, outcome: String(failure.status) });
+  const { status, body } = toldAs(surface, failure, request);
+  record(options, upgrade, { ...attempt, outcome: String(status) });
   if (socket.destroyed) return;
   const headers = { "content-type": "application/json", [REQUEST_ID_HEADER]: requestId, ...attempt.headers, ...more };
-  const answer = { status: failure.status, headers: Object.entries(headers).flat() };
-  endSoon(socket, formatAnswer(answer, JSON.stringify(surface.shapeError(failure))));
+  endSoon(socket, formatAnswer({ status, headers: Object.entries(headers).flat() }, JSON.stringify(body)));
 }

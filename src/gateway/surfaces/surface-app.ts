@@ -81,17 +81,18 @@ export function createSurfaceApp(surface: RoutedSurface, options: SurfaceAppOpti
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: requestIdOf,
-    frameworkErrors: (_error, request, reply) => answerUnreadablePath({ request, reply }, surface.shapeError, options.log),
+    frameworkErrors: (_error, request, reply) => answerUnreadablePath({ request, reply }, surface, options.log),
   });
   const routes = requireAccess(app);
   app.setValidatorCompiler(validatorOf);
   const arrivals = createArrivals(options.arrivalMs ?? ARRIVAL_MS);
   readBodies(app, arrivals);
-  answerErrors(app, surface.shapeError, options.log);
+  answerErrors(app, surface, options.log);
   if (options.audit) auditRequests(app, options.audit, { callers, reached });
   if (options.metrics) observeRequests(app, options.metrics);
   guardRequests(app, { surface, callers, options });
-  addRoutes(app, surface.routes, (route) => handlerOf(route, { callers, reached }));
+  const told = new WeakMap<IncomingMessage, number>();
+  addRoutes(app, surface.routes, (route) => handlerOf(route, { callers, reached, told }));
   const { host, log, audit } = options;
   const upgrades = surface.upgrades ?? [];
   const challenge = challengeOf(surface, options);
@@ -118,8 +119,8 @@ function assertSafe({ name, cors, authentication }: RoutedSurface): void {
   throw new TypeError(`The surface ${name} is open to pages of other sites, which would act as the local user: give it localUser "never"`);
 }
 
-function authenticationOf({ authentication: { localUser, tokenOf } }: RoutedSurface, { host, verifiers }: SurfaceAppOptions) {
-  return { verifiers, allowsLocal: localUser === "loopback" && isLoopback(host), ...(tokenOf && { tokenOf }) };
+function authenticationOf({ authentication: { localUser, ...more } }: RoutedSurface, { host, verifiers }: SurfaceAppOptions) {
+  return { ...more, verifiers, allowsLocal: localUser === "loopback" && isLoopback(host) };
 }
 
 interface Guarded {
@@ -130,7 +131,7 @@ interface Guarded {
 
 /** A client that sends its token in a header of its own knows nothing of bearer tokens. */
 function challengeOf({ authentication }: RoutedSurface, { metadataUrl }: SurfaceAppOptions): Challenge | undefined {
-  return authentication.tokenOf === undefined ? { metadataUrl } : undefined;
+  return authentication.tokenOf === undefined && authentication.identify === undefined ? { metadataUrl } : undefined;
 }
 
 /** Before anything of a request is read: whose page, which types, who, which scopes. */
@@ -175,12 +176,15 @@ function observeRequests(app: FastifyInstance, metrics: Pick<ServerMetrics, "obs
 const ANSWERS = channel("belljar.answer");
 
 function handlerOf(route: Route, known: Known): RouteHandlerMethod {
+  const { told } = known;
   const success = Number(Object.keys(route.answers)[0] ?? 200);
   return async (request, reply) => {
     const body = await route.handle(askedOf(request, reply, known));
     if (reply.sent) return reply;
-    if (ANSWERS.hasSubscribers) ANSWERS.publish({ route, status: success, body });
-    return reply.code(success).send(body);
+    const status = told.get(request.raw) ?? success;
+    if (ANSWERS.hasSubscribers) ANSWERS.publish({ route, status, body });
+    // A client that reads JSON of whatever has no length fails on an empty answer.
+    return body === undefined && status !== 204 ? reply.code(status).header("content-length", 0).send() : reply.code(status).send(body);
   };
 }
 
@@ -188,9 +192,11 @@ function handlerOf(route: Route, known: Known): RouteHandlerMethod {
 interface Known {
   readonly callers: Callers;
   readonly reached: WeakMap<IncomingMessage, string>;
+  /** The statuses that routes chose. */
+  readonly told: WeakMap<IncomingMessage, number>;
 }
 
-function askedOf(request: FastifyRequest, reply: FastifyReply, { callers, reached }: Known): Asked {
+function askedOf(request: FastifyRequest, reply: FastifyReply, { callers, reached, told }: Known): Asked {
   const { params, query, body, id: requestId, raw } = request;
   let signal: AbortSignal | undefined;
   return {
@@ -201,6 +207,7 @@ function askedOf(request: FastifyRequest, reply: FastifyReply, { callers, reache
     query,
     body,
     requestId,
+    request: raw,
     reached: (sandboxId) => void reached.set(raw, sandboxId),
     get signal() {
       return (signal ??= goneSignal(reply.raw));
@@ -211,6 +218,8 @@ function askedOf(request: FastifyRequest, reply: FastifyReply, { callers, reache
       return `${protocol}://${request.host}`;
     },
     setType: (type) => void reply.type(type),
+    setStatus: (status) => void told.set(raw, status),
+    setHeader: (name, value) => void reply.header(name, value),
     takeOver() {
       reply.hijack();
       return { request: raw, response: reply.raw };

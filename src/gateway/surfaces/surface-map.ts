@@ -46,12 +46,18 @@ export function createSurfaceMap<Served extends Claimant>(surfaces: readonly Ser
     find(request) {
       const name = hostNameOf(request);
       const host = hosts.find(({ root, owner }) => isHost(name, root) && (owner.reach.tls === undefined || isSecure(request)));
-      const header = host ?? headers.find(({ root }) => request.headers[root] !== undefined || isAskedFor(request, root));
+      const header = host ?? headers.find(({ root }) => hasHeader(request, root) || isAskedFor(request, root));
       return header?.owner ?? byPath(pathOf(request.url ?? ""));
     },
     findTls: (name) => hosts.find(({ root, owner }) => owner.reach.tls !== undefined && isHost(name.toLowerCase(), root))?.owner.reach.tls,
     roots: [hosts, headers, paths].flatMap(byName),
   };
+}
+
+/** `NAME`, or `NAME: VALUE`. */
+function hasHeader({ headers }: MappedRequest, root: string): boolean {
+  const [name = "", value] = root.split(": ", 2);
+  return headers[name] !== undefined && (value === undefined || headers[name] === value);
 }
 
 /** Whether a browser asks if a page may send the header: it sends no header of the page's with that question. */
@@ -87,9 +93,9 @@ function byName(entries: readonly Root[]): readonly Root[] {
   return entries.map(({ kind, root, surface }) => ({ kind, root, surface })).toSorted((a, b) => (a.root < b.root ? -1 : 1));
 }
 
-/** Whoever is found by hosts or headers alone is asked for every path. */
+/** Whoever is found by hosts or headers too is asked there for every path. */
 function assertOwnPaths({ name, reach, paths = [] }: Claimant, byPath: (path: string) => Claimant): void {
-  if (reach.prefixes === undefined) return;
+  if (reach.prefixes === undefined || reach.hosts !== undefined || reach.headers !== undefined) return;
   for (const path of paths) {
     const owner = byPath(path).name;
     if (owner !== name) throw new TypeError(`The route ${path} of ${name} is never asked: its path belongs to ${owner}`);

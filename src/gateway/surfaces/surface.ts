@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { SecureContext } from "node:tls";
 import type { ErrorCode } from "../../errors.ts";
+import type { Principal, TokenSurface } from "../../sandbox/sandbox.ts";
 import type { Route } from "../routes/route.ts";
 import type { Upgrade, UpgradeRoute } from "../routes/upgrade-route.ts";
 
@@ -16,7 +17,10 @@ export interface Reach {
    * hosts without TLS is not this surface's.
    */
   readonly tls?: Certificates;
-  /** Every request with one of these headers, under whichever path. Lower case. */
+  /**
+   * Every request with one of these headers, under whichever path. Lower case. `NAME: VALUE` is the header with that value alone. Of two
+   * that fit the longer one decides.
+   */
   readonly headers?: readonly string[];
   /** Paths, with all below them. Of two that fit the longer one decides; `/` is every path that is nobody else's. */
   readonly prefixes?: readonly string[];
@@ -29,6 +33,8 @@ export interface Certificates {
 
 /** How a surface knows its callers. */
 export interface Authentication {
+  /** The surface that a token must open. Default: `belljar`. */
+  readonly opens?: TokenSurface;
   /** `loopback`: while only this machine reaches the server, a caller without a token is the local user. `never`: it is refused there too. */
   readonly localUser: "loopback" | "never";
   /**
@@ -36,6 +42,11 @@ export interface Authentication {
    * Default: that of `Authorization: Bearer`, which a refusal then asks for.
    */
   readonly tokenOf?: (headers: IncomingHttpHeaders) => string | undefined;
+  /**
+   * Knows a caller by the whole request, in the place of a token: whoever holds the key of what is asked for. Undefined: nobody. Rejects with
+   * the error of whatever the request asks for.
+   */
+  readonly identify?: (request: IncomingMessage) => Promise<Principal | undefined>;
 }
 
 /** A refusal or a failure, before a surface gives it its own form. */
@@ -50,7 +61,8 @@ export interface Failure {
 }
 
 /** The body of a failed answer, as JSON. */
-export type ErrorShape = (failure: Failure) => unknown;
+export type ErrorShape = (failure: Failure, request: FailedRequest) => unknown;
+export type FailedRequest = Pick<IncomingMessage, "method" | "url" | "headers">;
 
 /**
  * One of the server's ways in. The origin holds for each of its routes what every route needs: one Host, no page of another site,
@@ -68,6 +80,8 @@ export interface RoutedSurface {
    */
   readonly cors: "none" | "any";
   readonly shapeError: ErrorShape;
+  /** The status of a failed answer, where others have given it. Default: that of the table of errors. */
+  readonly statusOf?: (failure: Failure, request: FailedRequest) => number;
   readonly routes: readonly Route[];
   /** What leaves HTTP here. */
   readonly upgrades?: readonly UpgradeRoute[];

@@ -37,7 +37,10 @@ it("sends empty lines while nothing happens, which a client leaves out", async (
       requestId: "",
       signal: gone.signal,
       origin: "",
+      request,
       setType: () => undefined,
+      setStatus: () => undefined,
+      setHeader: () => undefined,
       reached: () => undefined,
     };
     void route.handle({ ...asked, takeOver: () => ({ request, response }) });

@@ -1,0 +1,25 @@
+import { join } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { configuredPolicy } from "./configured-policy.ts";
+import { openHomeKey } from "../../files/home-key.ts";
+import { createTokenStore } from "../../gateway/auth/token-store.ts";
+import type { E2b } from "../../gateway/e2b/e2b.ts";
+import { createOwnerKeys } from "../../gateway/e2b/owner-keys.ts";
+import { createSandboxTokens } from "../../gateway/e2b/sandbox-tokens.ts";
+import { isLoopback } from "../../gateway/loopback.ts";
+
+/** What the surfaces of E2B need of a home. */
+export async function openE2b(config: Config): Promise<Pick<E2b, "tokens" | "keys" | "settings">> {
+  const { home, host } = config;
+  const key = await openHomeKey({
+    folder: join(home, "e2b"),
+    name: "the key of the tokens of E2B's clients",
+    lastResort: "remove it: clients then connect to their sandboxes again",
+  });
+  const { publicTraffic = isLoopback(host), pausedRetention } = config.e2b;
+  return {
+    tokens: createSandboxTokens(key.bytes),
+    keys: createOwnerKeys(createTokenStore(home)),
+    settings: { network: await configuredPolicy(config, "e2b"), publicTraffic, pausedRetentionMs: pausedRetention },
+  };
+}

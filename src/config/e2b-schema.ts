@@ -1,0 +1,25 @@
+import * as z from "zod";
+import { flag, policy, time } from "./config-fields.ts";
+
+const DAY_MS = 86_400_000;
+
+/** What clients of E2B's API get. */
+export function e2bSchema() {
+  return z
+    .strictObject({
+      network: policy()
+        .default("all")
+        .describe(
+          "Network policy of a sandbox that an E2B client made without saying anything: none, all (public addresses alone), or comma-separated rules",
+        ),
+      publicTraffic: flag()
+        .optional()
+        .describe(
+          "Ports of E2B clients' sandboxes are open without a token unless the client forbids it. Default: only while this machine alone reaches the server",
+        ),
+      pausedRetention: time(60_000, 3650 * DAY_MS)
+        .default(30 * DAY_MS)
+        .describe("How long a sandbox stays that an E2B client paused"),
+    })
+    .prefault({});
+}

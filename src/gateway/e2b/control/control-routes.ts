@@ -1,0 +1,8 @@
+import type { Route } from "../../routes/route.ts";
+import type { E2b } from "../e2b.ts";
+import { sandboxRoutes } from "./sandbox-routes.ts";
+
+/** What E2B's control plane serves. */
+export function controlRoutes(e2b: E2b): readonly Route[] {
+  return [...sandboxRoutes(e2b)];
+}

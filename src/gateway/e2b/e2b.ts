@@ -1,0 +1,33 @@
+import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import type { SecretVault } from "../../secrets/secret-store.ts";
+import type { Templates } from "../../template/templates.ts";
+import type { OwnerKeys } from "./owner-keys.ts";
+import type { SandboxTokens } from "./sandbox-tokens.ts";
+import type { NetworkPolicy } from "../../network/policy.ts";
+import type { GatewayLog } from "../gateway-log.ts";
+
+/** What the configuration says of E2B's clients. */
+export interface E2bSettings {
+  /** Of a sandbox whose maker says nothing of it. */
+  readonly network: NetworkPolicy;
+  /** Ports are open without a token unless the sandbox's maker forbids it. */
+  readonly publicTraffic: boolean;
+  readonly pausedRetentionMs: number;
+}
+
+/** What the surfaces of E2B stand on: the same domain as all others. */
+export interface E2b {
+  readonly sandboxes: Sandboxes;
+  /** Absent: none are served. */
+  readonly templates: (() => Promise<Templates>) | undefined;
+  readonly secrets: SecretVault | undefined;
+  readonly tokens: SandboxTokens;
+  readonly keys: OwnerKeys;
+  readonly settings: E2bSettings;
+  readonly log: GatewayLog;
+}
+
+/** The release of E2B's program in sandboxes whose protocol is served. Clients look at it for what they may ask. */
+export const ENVD_VERSION = "0.6.13";
+export const ENVD_PORT = 49_983;
+export const INTERPRETER_PORT = 49_999;

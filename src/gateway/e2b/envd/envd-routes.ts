@@ -1,0 +1,28 @@
+import * as z from "zod";
+import { OPEN } from "../../auth/access.ts";
+import type { Route } from "../../routes/route.ts";
+import { defineRoute } from "../../routes/route.ts";
+import type { SandboxAdmission } from "../admit-sandbox.ts";
+import type { E2b } from "../e2b.ts";
+import { fileRoutes } from "./file-routes.ts";
+import { filesystemRoutes } from "./filesystem-routes.ts";
+import { processRoutes } from "./process-routes.ts";
+import { assertAlive } from "./assert-alive.ts";
+
+/** What E2B's program in a sandbox serves there, served in front of it. */
+export function envdRoutes(e2b: E2b, admission: SandboxAdmission): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/health",
+      access: OPEN,
+      summary: "Whether the sandbox that the request names runs",
+      query: z.object({}),
+      answers: { 204: null },
+      handle: async ({ request }) => assertAlive(e2b, request),
+    }),
+    ...processRoutes(e2b, admission),
+    ...filesystemRoutes(e2b, admission),
+    ...fileRoutes(e2b, admission),
+  ];
+}
