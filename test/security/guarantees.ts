@@ -182,6 +182,8 @@ export const GUARANTEES = {
     "The token of a login at an MCP server goes to the origin of that server alone, and its refresh token to the issuer that gave it. Where a person logs in is named by the server: what it names has TLS, is no nearer to this machine than the server, and is believed only if the redirect has the state and the issuer of this login. Tokens lie in files that only the person may read, and stand in no output, error and recording. Behind the hub a login is its server's owner's, and a server that came over HTTP has none that the person made for another.",
   "servers-from-the-network":
     "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host and no secret's value is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
+  "servers-reached-by-policy":
+    "An MCP server over HTTP that came over the network is asked only where its owner's sandboxes might go: by the rules of its entry and the network of the owner's token, at public addresses, and at others only if a rule names the place exactly and the token's scopes do too. A name is judged by the addresses that are connected to, where the server sends to is judged in the same way, and Belljar's own ports are refused. Its login is held by the same. A server that a person at the machine named is held by the `network` of its entry, if it has one.",
   "servers-approved":
     "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
   "servers-file-untrusted":

@@ -85,14 +85,15 @@ function isLostSession(transport: Connected["transport"], cause: unknown): boole
 function openRaw(
   target: ServerTarget,
   { client, transport }: Connected,
-  { version, handlers, login }: ConnectOptions,
+  { version, handlers, login, way }: ConnectOptions,
 ): RawHttp | undefined {
   const isRaw = client.getProtocolEra() === "modern" && transport instanceof StreamableHTTPClientTransport && !handlers?.message;
   const revision = client.getNegotiatedProtocolVersion();
   if (!isRaw || target.kind === "stdio" || revision === undefined) return undefined;
   const { name, url, headers } = target;
   const token = login && (() => login.token());
-  return new RawHttp({ name, url, headers, version: revision, clientInfo: { name: "belljar", version }, logged: handlers?.logged, token });
+  const clientInfo = { name: "belljar", version };
+  return new RawHttp({ name, url, headers, version: revision, clientInfo, logged: handlers?.logged, token, way });
 }
 
 function toSession(target: ServerTarget, connected: Connected, options: ConnectOptions): ServerSession {

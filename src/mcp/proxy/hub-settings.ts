@@ -13,6 +13,8 @@ export interface HubSettings {
   /** `none`: it runs on the host, as hosts run it. */
   readonly isolation: "sandbox" | "none";
   readonly network: NonNullable<CreateOptions["network"]>;
+  /** Of a server over HTTP whose entry says where requests to it may lead. */
+  readonly reaches?: NonNullable<CreateOptions["network"]> | undefined;
   readonly limits?: CreateOptions["limits"];
   readonly template?: string | undefined;
   /** Of an entry with `docker run`: its sandbox begins with the template of this image. */
@@ -130,6 +132,11 @@ function assertNoSlip(entry: Readonly<Record<string, unknown>>, place: { readonl
   }
 }
 
+/** The settings of a server over HTTP, whose entry may say where requests to it lead. */
+export function withReach(settings: HubSettings, { kind }: Pick<ServerConfig, "kind">, entry: unknown): HubSettings {
+  return kind !== "stdio" && isSaid(entry, "network") ? { ...settings, reaches: settings.network } : settings;
+}
+
 /** Throws `CONFIG_INVALID` for a field that looks as if it confined a server which runs in no sandbox. */
 export function assertHasEffect(
   { kind }: Pick<ServerConfig, "kind">,
@@ -138,8 +145,12 @@ export function assertHasEffect(
   place: { readonly file: string; readonly name: string },
 ): void {
   if (kind === "stdio" && isolation === "sandbox") return;
-  const idle = OF_A_SANDBOX.find((field) => typeof entry === "object" && entry !== null && Object.hasOwn(entry, field));
+  const idle = OF_A_SANDBOX.find((field) => isSaid(entry, field) && !(field === "network" && kind !== "stdio"));
   if (idle !== undefined) throw entryError(place, idle, "has no effect, for this server runs in no sandbox: leave it out");
+}
+
+function isSaid(entry: unknown, field: string): boolean {
+  return typeof entry === "object" && entry !== null && Object.hasOwn(entry, field);
 }
 
 function settingsError(error: z.ZodError | undefined, place: { readonly file: string; readonly name: string }): BelljarError {

@@ -2,9 +2,11 @@ import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { Listing } from "../../catalog/unlisted.ts";
 import type { BelljarError } from "../../errors.ts";
+import type { EgressRequests } from "../../network/egress/egress-requests.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";
+import type { HttpWay } from "../client/transport/http-way.ts";
 import { LastLines } from "../client/transport/last-lines.ts";
 import { shapeOf } from "./describe-server.ts";
 import type { HubServer, McpServerInfo } from "./hub-server.ts";
@@ -21,12 +23,15 @@ import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
 import { type HubLogins, isLoginOver, UpstreamLogin } from "./relay/upstream-login.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
 import type { ShownLists } from "./sources/pinned-lists.ts";
+import { type HubEgress, openServerWay } from "./server-way.ts";
 import { blockedItem, type ServerPin } from "./sources/server-pin.ts";
 
 const INSTANCES_MAX = 32;
 /** What is kept of what a server writes to stderr. */
 const LOG = { bytes: 64 * 1_024, lines: 1_000 };
 const MISSED_MAX = 20;
+/** A server may close a connection that nobody uses at the moment when it is used again. Most keep them for five seconds. */
+const KEEP_MS = 4_000;
 export interface UpstreamParts extends InstanceParts {
   readonly schemas: () => Promise<JsonSchemas>;
   readonly idleMs: number;
@@ -41,6 +46,8 @@ export interface UpstreamParts extends InstanceParts {
   /** Called after a list has changed. */
   readonly changed: (list: ListName) => void;
   readonly stateChanged: () => void;
+  /** How requests to servers over HTTP leave this machine. */
+  readonly egress: HubEgress;
   /** The id of whoever owns it. */
   readonly owner: string;
   /** Whose sandboxes its instances run in. Asked at each start, as its rights change. */
@@ -89,7 +96,9 @@ export class Upstream implements AsyncDisposable {
     const open = (signal: AbortSignal) => this.#open(signal);
     const { idleMs, stateChanged, report } = parts;
     const loggedIn = (): void => this.#lists.loggedIn();
-    this.#login = UpstreamLogin.of(server, parts.logins?.(parts.owner, server), { loggedIn, report });
+    const way = async (): Promise<HttpWay | undefined> => this.#way(await parts.principal());
+    const logins = parts.logins?.(parts.owner, server);
+    this.#login = UpstreamLogin.of(server, logins && { ...logins, way }, { loggedIn, report });
     this.#instances = new Instances({ open, idleMs, most: INSTANCES_MAX, owner: parts.owner, changed: stateChanged });
     this.#follows = new ServerFollows(this.#instances);
     const call = (...asked: Parameters<typeof this.request>): Promise<JsonObject> => this.request(...asked);
@@ -218,9 +227,17 @@ export class Upstream implements AsyncDisposable {
     const said = (chunk: Buffer): void => this.#said.add(chunk);
     const missed = (rules: readonly string[]): void => this.#miss(rules);
     const principal = await this.#parts.principal();
-    const start = { principal, login: this.#login?.login, signal, events, said, missed };
+    const way = this.#way(principal, KEEP_MS);
+    const start = { principal, login: this.#login?.login, way, signal, events, said, missed };
     instance = await openInstance(this.#parts, this.#server, start);
     return instance;
+  }
+
+  #way(principal: Principal, keepMs?: number): EgressRequests | undefined {
+    const said = (line: string): void => this.#said.add(Buffer.from(`${line}\n`));
+    const missed = (rules: readonly string[]): void => this.#miss(rules);
+    const wish = { owner: this.#parts.owner, principal, said, missed, ...(keepMs !== undefined && { keepMs }) };
+    return openServerWay(this.#parts.egress, this.#server, wish);
   }
 
   #miss(rules: readonly string[]): void {

@@ -9,6 +9,7 @@ import type { JsonObject } from "../json-object.ts";
 import { encodeHeader } from "../param-headers.ts";
 import { EventStream } from "./event-stream.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
+import type { HttpWay } from "./http-way.ts";
 import { MESSAGE_MAX_BYTES } from "./message-lines.ts";
 
 /** A server may close a connection that nobody uses at the moment when it is used again. Most keep them for five seconds. */
@@ -26,6 +27,8 @@ export interface RawHttpOptions {
   readonly logged?: ((params: JsonObject) => void) | undefined;
   /** The token of the login that requests are sent with, if the person has logged in. */
   readonly token?: (() => Promise<string | undefined>) | undefined;
+  /** How requests leave this machine. Default: each one may. */
+  readonly way?: HttpWay | undefined;
 }
 
 export interface RawCall {
@@ -45,13 +48,17 @@ export interface RawCall {
 export class RawHttp implements Disposable {
   readonly #options: RawHttpOptions;
   readonly #agent: Agent;
+  readonly #way: HttpWay;
   #id = 0;
   #isElsewhere = false;
 
   constructor(options: RawHttpOptions) {
     this.#options = options;
     const kept = { keepAlive: true, timeout: IDLE_MS };
-    this.#agent = options.url.protocol === "https:" ? new SecureAgent(kept) : new Agent(kept);
+    const isSecure = options.url.protocol === "https:";
+    const agent = isSecure ? new SecureAgent(kept) : new Agent(kept);
+    this.#agent = agent;
+    this.#way = options.way ?? { open: (url, start) => (isSecure ? secureRequest : request)(url, { ...start, agent }) };
   }
 
   /** True once the server has sent a request elsewhere. */
@@ -100,9 +107,8 @@ export class RawHttp implements Disposable {
     };
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...asked, _meta: meta } }));
     const named = nameOf(method, params);
-    const sent = (url.protocol === "https:" ? secureRequest : request)(url, {
+    const sent = this.#way.open(url, {
       method: "POST",
-      agent: this.#agent,
       signal,
       headers: {
         "content-type": "application/json",

@@ -131,7 +131,7 @@ export class ServedServers implements AsyncDisposable {
     for (const [name, entry] of Object.entries(entries)) {
       this.#assertFree(principal, name);
       const stored: StoredServer = { entry, origin: "network" };
-      const server = await readStoredServer(principal.id, name, stored, scope);
+      const server = await readStoredServer(name, stored, scope);
       if (server) await assertMayHave(principal, server);
       added.set(name, mayManage(principal) ? { ...stored, approved: digestOf(entry) } : stored);
     }
@@ -231,7 +231,7 @@ export class ServedServers implements AsyncDisposable {
 
   async #readOne(owner: string, name: string, stored: StoredServer): Promise<ReadServer> {
     try {
-      const server = await readStoredServer(owner, name, stored, this.#options.scope);
+      const server = await readStoredServer(name, stored, this.#options.scope);
       return isApproved(stored) ? { server } : { waiting: server };
     } catch (problem) {
       if (!(problem instanceof BelljarError)) throw problem;
@@ -242,7 +242,7 @@ export class ServedServers implements AsyncDisposable {
   /** Whether the local user might add it over HTTP now. */
   async #mayBeAdded(name: string, entry: StoredServer["entry"]): Promise<boolean> {
     try {
-      const server = await readStoredServer(LOCAL.id, name, { entry, origin: "network" }, this.#options.scope);
+      const server = await readStoredServer(name, { entry, origin: "network" }, this.#options.scope);
       if (server) await assertMayHave(LOCAL, server);
       return true;
     } catch (cause) {
