@@ -43,6 +43,17 @@ export const serverDetails = serverInfo.extend({
   digest: z.string().optional().describe("Stands for exactly what is shown here; an approval may name it"),
 });
 
+export const serverLogin = z.discriminatedUnion("status", [
+  z.object({
+    status: z.literal("waiting"),
+    authorizationUrl: z.string().describe("For a browser, wherever it is"),
+    state: z.string().describe("Of this login; it is in the address too"),
+    redirectUri: z.string().describe("Where the browser comes back to. Nobody needs to listen there: its address is what is asked for"),
+    expiresAt: z.iso.datetime(),
+  }),
+  z.object({ status: z.literal("done"), server: serverInfo }),
+]);
+
 export const serversAnswer = z.object({ servers: z.array(serverInfo) });
 
 export const serverLogs = z.object({ lines: z.array(z.string()).describe("Characters that control a terminal are escaped") });

@@ -184,6 +184,8 @@ export const GUARANTEES = {
     "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host and no secret's value is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
   "servers-reached-by-policy":
     "An MCP server over HTTP that came over the network is asked only where its owner's sandboxes might go: by the rules of its entry and the network of the owner's token, at public addresses, and at others only if a rule names the place exactly and the token's scopes do too. A name is judged by the addresses that are connected to, where the server sends to is judged in the same way, and Belljar's own ports are refused. Its login is held by the same. A server that a person at the machine named is held by the `network` of its entry, if it has one.",
+  "logins-over-http":
+    "A login at an MCP server that is made over HTTP is begun and finished by callers alone who may manage the owner's servers, and waits ten minutes at most. It is finished once, with the state that was given to whoever began it and a code of the issuer that was asked; the verifier of its code never leaves Belljar. No request is redirected, the tokens stay with the owner and stand in no answer, and without a token nobody logs in to a server that a person named at the machine.",
   "servers-approved":
     "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
   "servers-file-untrusted":

@@ -1,7 +1,7 @@
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { Listing } from "../../catalog/unlisted.ts";
-import type { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../../errors.ts";
 import type { EgressRequests } from "../../network/egress/egress-requests.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
@@ -20,7 +20,8 @@ import { ServerFollows } from "./relay/server-follows.ts";
 import { type Listed, ServerLists } from "./relay/server-lists.ts";
 import { definitionOf, digestsOf, linksOf, listedOf, NOTHING, type UsedDefinition } from "./relay/listed.ts";
 import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
-import { type HubLogins, isLoginOver, UpstreamLogin } from "./relay/upstream-login.ts";
+import type { BegunLogin } from "./relay/held-login.ts";
+import { type HubLogins, isLoginOver, type LoginWish, UpstreamLogin } from "./relay/upstream-login.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
 import type { ShownLists } from "./sources/pinned-lists.ts";
 import { type HubEgress, openServerWay } from "./server-way.ts";
@@ -207,6 +208,22 @@ export class Upstream implements AsyncDisposable {
     await this.#lists.restart();
   }
 
+  /** Its address came over HTTP. */
+  get isOfNetwork(): boolean {
+    return this.#server.isOfNetwork === true;
+  }
+
+  /** Rejects with `NOT_SUPPORTED` for a server that knows no logins, and as `UpstreamLogin.begin`. */
+  async beginLogin(wish: LoginWish, signal: AbortSignal): Promise<BegunLogin> {
+    return this.#knownLogin().begin(wish, signal);
+  }
+
+  /** Resolves once the login is kept, and the server has listed what it has with it, or has failed. Rejects as `UpstreamLogin.finish`. */
+  async finishLogin(query: URLSearchParams): Promise<void> {
+    await this.#knownLogin().finish(query);
+    await this.#lists.againIfNeeded();
+  }
+
   /** Rejects with `NOT_SUPPORTED` for a server that is no package, and as the install does. */
   async update(signal: AbortSignal): Promise<UpdatedProgram> {
     const updated = await updateServer(this.#parts, this.#server, { principal: await this.#parts.principal(), signal });
@@ -238,6 +255,11 @@ export class Upstream implements AsyncDisposable {
     const missed = (rules: readonly string[]): void => this.#miss(rules);
     const wish = { owner: this.#parts.owner, principal, said, missed, ...(keepMs !== undefined && { keepMs }) };
     return openServerWay(this.#parts.egress, this.#server, wish);
+  }
+
+  #knownLogin(): UpstreamLogin {
+    if (this.#login) return this.#login;
+    throw new BelljarError("NOT_SUPPORTED", `The MCP server "${this.name}" knows no logins: it is a program, or its headers say who calls`);
   }
 
   #miss(rules: readonly string[]): void {

@@ -75,6 +75,11 @@ export class ServerLists implements AsyncDisposable {
     if (this.#state.state !== "ready") this.#want();
   }
 
+  /** The same for whoever waits. Resolves once it lists what it has, or has failed. */
+  async againIfNeeded(): Promise<void> {
+    if (this.#state.state !== "ready") await this.restart();
+  }
+
   /** Lists anew. Resolves once that has succeeded or failed. */
   async restart(): Promise<void> {
     this.#state = { state: "starting" };

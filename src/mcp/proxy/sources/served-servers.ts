@@ -7,6 +7,8 @@ import type { HubFile, HubServer, McpServerDetails, McpServerInfo, UnusableServe
 import { type Hub, unknownServer } from "../hub.ts";
 import type { UpdatedProgram } from "../prepare/package-programs.ts";
 import { digestOf } from "../../../files/canonical.ts";
+import type { BegunLogin } from "../relay/held-login.ts";
+import type { LoginWish } from "../relay/upstream-login.ts";
 import type { NamedFile } from "./named-file.ts";
 import {
   isApproved,
@@ -20,6 +22,7 @@ import {
 } from "./server-store.ts";
 import { assertMayApprove, assertMayManage, mayManage } from "./may-manage.ts";
 import { assertMayHave } from "./may-have.ts";
+import { toAdd } from "./to-add.ts";
 import { readStoredServer } from "./stored-entry.ts";
 
 /** Entries by name, as hosts write them. */
@@ -119,6 +122,16 @@ export class ServedServers implements AsyncDisposable {
   async update(principal: Principal, name: string, signal: AbortSignal): Promise<UpdatedProgram> {
     assertMayManage(principal);
     return this.#options.hub.update(principal, name, signal);
+  }
+
+  /** Begins a login, which `finishLogin` ends. Rejects as `Hub.beginLogin`. */
+  beginLogin(principal: Principal, name: string, wish: LoginWish, signal: AbortSignal): Promise<BegunLogin> {
+    return this.#options.hub.beginLogin(principal, name, wish, signal);
+  }
+
+  /** Rejects as `Hub.finishLogin`. */
+  finishLogin(principal: Principal, name: string, query: URLSearchParams): Promise<void> {
+    return this.#options.hub.finishLogin(principal, name, query);
   }
 
   /**
@@ -272,17 +285,4 @@ interface ReadServer {
   readonly server?: HubServer | undefined;
   readonly waiting?: HubServer | undefined;
   readonly unusable?: UnusableServer;
-}
-
-/** An entry that is approved and comes once more stays so. Throws `FORBIDDEN` for one that would take the place of an approved other one. */
-function toAdd(principal: Principal, servers: StoredServers, added: StoredServers): StoredServers {
-  return new Map(
-    [...added].map(([name, one]) => {
-      const known = servers.get(name);
-      if (!known || !isApproved(known)) return [name, one];
-      const isSame = known.origin === one.origin && digestOf(known.entry) === digestOf(one.entry);
-      if (!isSame) assertMayManage(principal);
-      return [name, isSame ? known : one];
-    }),
-  );
 }
