@@ -13,7 +13,7 @@ export const serverInfo = z.object({
     ),
   transport: z.enum(["stdio", "http"]).optional(),
   isolation: z.enum(["sandbox", "none"]).optional().describe("none: it runs on the server's machine, or somewhere else"),
-  network: networkPolicySchema.optional().describe("Of its sandbox"),
+  network: networkPolicySchema.optional().describe("Of its sandbox; of a server over HTTP where requests to it may lead"),
   refused: z.array(z.string()).optional().describe("Rules of the network that would have allowed what was refused to it"),
   tools: z.array(z.string()).describe("The names that callers see"),
   instances: z.number().int().describe("How many run now"),

@@ -245,6 +245,8 @@ export const GUARANTEES = {
     "No content of a file, a program, an argument, a request or an upstream blocks the server for 200 ms, takes 200 MB of its memory or ends it.",
   "hub-keeps-credentials":
     "No header of a caller reaches another server through the hub. A call whose headers name another method or tool than its body is refused.",
+  "callers-share-servers":
+    "No caller but a server's owner has more than half of the places for calls of an MCP server, or more than eight instances; none has more than a quarter of its queue or follows more than 256 of its resources. A free place goes to the caller who has the fewest.",
   "hub-tells-its-caller":
     "What a server behind the hub asks or logs reaches the client of the call alone that it belongs to, and nobody where that cannot be told.",
   "lying-guest-harmless": "If a guest answers with nonsense, that call fails. The host goes on.",

@@ -18,6 +18,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly onProgress?: (progress: Progress) => void;
+  /** Is told of messages of the server's log that came with this request's answer, in the place of the handler. */
+  readonly logged?: (params: JsonObject) => void;
   /** Set: an answer that asks for more (`input_required`) is given as it came. Else the handlers are asked, and the request is made again. */
   readonly takesQuestions?: true;
 }
@@ -113,7 +115,7 @@ function toSession(target: ServerTarget, connected: Connected, options: ConnectO
     instructions: client.getInstructions(),
     isLost: () => lost.signal.aborted,
     hasEnded: () => over.aborted || (transport instanceof ProgramTransport && transport.ending() !== undefined),
-    async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress, takesQuestions } = {}) {
+    async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress, logged, takesQuestions } = {}) {
       try {
         const declared = mirrors && method === "tools/call" ? (known.get(params["name"]) ?? []) : [];
         const headers = toParamHeaders(declared, params["arguments"]);
@@ -125,7 +127,7 @@ function toSession(target: ServerTarget, connected: Connected, options: ConnectO
           ...(takesQuestions && { allowInputRequired: true as const }),
         };
         if (raw && takesQuestions && !raw.isElsewhere) {
-          const found = await raw.request({ method, params, headers, signal, timeoutMs, onProgress });
+          const found = await raw.request({ method, params, headers, signal, timeoutMs, onProgress, logged });
           if (found) return found;
         }
         const answer = await client.request({ method, params }, ANYTHING, sent);

@@ -31,6 +31,8 @@ export interface HubSettings {
   readonly list: Listing;
   /** What callers see in the place of an upstream's name. */
   readonly rename: Readonly<Record<string, string>>;
+  /** Its one instance serves all callers. Absent: each client of a caller has its own. */
+  readonly session?: "shared" | undefined;
   /** `strict`: a definition that has changed since it was approved is blocked. Absent: its change is told. */
   readonly pin?: "strict" | undefined;
 }
@@ -94,6 +96,7 @@ const settingsSchema = z.looseObject({
     .record(toolName, toolName)
     .refine((names) => Object.keys(names).length <= NAMES_MAX, `at most ${NAMES_MAX} names`)
     .default({}),
+  session: z.literal("shared", { error: 'must be "shared", or be left out' }).optional(),
   pin: z.literal("strict", { error: 'must be "strict", or be left out' }).optional(),
 });
 
@@ -102,7 +105,7 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
   assertNoSlip(data, place);
-  const { isolation, network, limits, template, mounts, secrets, select, rename, list, approve, pin } = data;
+  const { isolation, network, limits, template, mounts, secrets, select, rename, list, approve, session, pin } = data;
   const [only] = mounts;
   return {
     isolation,
@@ -115,6 +118,7 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
     list,
     approve,
     rename,
+    ...(session && { session }),
     ...(pin && { pin }),
   };
 }
@@ -125,7 +129,8 @@ function usesOf(secrets: Readonly<Record<string, z.output<typeof secret>>>): Hub
 
 /** Throws `CONFIG_INVALID` for a key that is almost one of Belljar's: whoever wrote it believes that it confines the server. */
 function assertNoSlip(entry: Readonly<Record<string, unknown>>, place: { readonly file: string; readonly name: string }): void {
-  const names = Object.keys(settingsSchema.shape);
+  // Without `session` callers are told apart, and `version` is another host's.
+  const names = Object.keys(settingsSchema.shape).filter((name) => name !== "session");
   for (const key of Object.keys(entry)) {
     const meant = names.includes(key) ? undefined : slipOf(key, names);
     if (meant !== undefined) throw entryError(place, key, `is no field. Did you mean "${meant}"?`);

@@ -14,10 +14,10 @@ import { Instances } from "./instances.ts";
 import { updateServer } from "./prepare/open-server-sandbox.ts";
 import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
-import { keyOf, type RelayContext } from "./relay/relay-context.ts";
+import { type KeyOf, keyOf, type RelayContext, SHARED } from "./relay/relay-context.ts";
 import { ServerCalls } from "./relay/server-calls.ts";
 import { ServerFollows } from "./relay/server-follows.ts";
-import { type Listed, ServerLists } from "./relay/server-lists.ts";
+import { type Listed, LISTS, ServerLists } from "./relay/server-lists.ts";
 import { definitionOf, digestsOf, linksOf, listedOf, NOTHING, type UsedDefinition } from "./relay/listed.ts";
 import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
 import type { BegunLogin } from "./relay/held-login.ts";
@@ -61,8 +61,8 @@ export interface UpstreamParts extends InstanceParts {
 }
 
 /**
- * One server of the hub. It has what it listed last; nobody waits for it to list that. It has an instance for each caller and client, which
- * starts with the first call and ends when it is idle. Disposing it ends them.
+ * One server of the hub. It has what it listed last; nobody waits for it to list that. It has an instance for each caller and client, or one for all,
+ * which starts with the first call and ends when it is idle. Disposing it ends them.
  */
 export class Upstream implements AsyncDisposable {
   readonly #server: HubServer;
@@ -71,6 +71,8 @@ export class Upstream implements AsyncDisposable {
   readonly #parts: UpstreamParts;
   readonly #instances: Instances<ServerInstance>;
   readonly #lists: ServerLists;
+  /** Of the instance that answers a caller. */
+  readonly #keyOf: KeyOf;
   readonly #calls: ServerCalls;
   readonly #follows: ServerFollows;
   readonly #login: UpstreamLogin | undefined;
@@ -104,10 +106,13 @@ export class Upstream implements AsyncDisposable {
     this.#follows = new ServerFollows(this.#instances);
     const call = (...asked: Parameters<typeof this.request>): Promise<JsonObject> => this.request(...asked);
     this.#definitions = new ServerDefinitions({ ...parts, server, call });
-    this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances });
+    const isShared = server.settings.session === "shared";
+    this.#keyOf = isShared ? () => SHARED : keyOf;
+    this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances, keyOf: this.#keyOf });
     this.restored = this.refresh().catch((cause: unknown) => report(String(cause)));
     const take = (listed: Listed): Promise<void> => this.#take(listed);
-    this.#lists = new ServerLists({ name: server.name, instances: this.#instances, take, report, stateChanged });
+    const key = isShared ? SHARED : LISTS;
+    this.#lists = new ServerLists({ name: server.name, instances: this.#instances, key, take, report, stateChanged });
   }
 
   /** Resolves once it has what is known of it from before this process. */
@@ -193,7 +198,7 @@ export class Upstream implements AsyncDisposable {
   async follow(context: RelayContext, uri: string, updated: () => void): Promise<Disposable> {
     this.#assertApproved({ list: "resources", name: uri });
     await this.#parts.authorise(context.principal);
-    return this.#follows.follow({ key: keyOf(context), uri, updated }, context.signal);
+    return this.#follows.follow({ key: this.#keyOf(context), caller: context.principal.id, uri, updated }, context.signal);
   }
 
   #assertApproved(used: UsedDefinition | undefined): void {

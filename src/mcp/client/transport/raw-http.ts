@@ -39,6 +39,8 @@ export interface RawCall {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly onProgress?: ((params: { readonly progress: number }) => void) | undefined;
+  /** Default: the one of all calls. */
+  readonly logged?: ((params: JsonObject) => void) | undefined;
 }
 
 /**
@@ -141,22 +143,22 @@ export class RawHttp implements Disposable {
     throw this.#incompatible(`answered with ${type ?? "no type of content"}`);
   }
 
-  async #takeEvents(response: IncomingMessage, id: number, { onProgress }: RawCall): Promise<JsonObject> {
+  async #takeEvents(response: IncomingMessage, id: number, call: RawCall): Promise<JsonObject> {
     const events = new EventStream(() => this.#tooLarge());
     for await (const chunk of response as AsyncIterable<Buffer>) {
       for (const data of events.read(chunk)) {
         const message = parseJson(data);
         if (!isRecord(message)) continue;
         if (message["method"] === undefined) return this.#take(message, id);
-        this.#hear(message, id, onProgress);
+        this.#hear(message, id, call);
       }
     }
     throw new BelljarError("SERVER_UNREACHABLE", `The server "${this.#options.name}" ended its answer before it was there`);
   }
 
-  #hear({ method, params }: JsonObject, id: number, onProgress: RawCall["onProgress"]): void {
+  #hear({ method, params }: JsonObject, id: number, { onProgress, logged = this.#options.logged }: RawCall): void {
     if (!isRecord(params)) return;
-    if (method === "notifications/message") this.#options.logged?.(params);
+    if (method === "notifications/message") logged?.(params);
     if (method !== "notifications/progress" || params["progressToken"] !== id) return;
     if (typeof params["progress"] === "number") onProgress?.({ ...params, progress: params["progress"] });
   }
