@@ -102,7 +102,7 @@ it("keeps every command with its options", () => {
       "approval refuse ID",
       "audit verify --json",
       "audit tail --lines --follow --json",
-      "token create NAME --scope --expires --json",
+      "token create NAME --scope --expires --e2b --json",
       "token list --json",
       "token revoke ID...",
       "secret set NAME",

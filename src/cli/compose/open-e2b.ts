@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { TurnsByKey } from "../../async/turns-by-key.ts";
 import type { Config } from "../../config/config.ts";
 import { configuredPolicy } from "./configured-policy.ts";
 import { openHomeKey } from "../../files/home-key.ts";
@@ -9,7 +10,7 @@ import { createSandboxTokens } from "../../gateway/e2b/sandbox-tokens.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
 
 /** What the surfaces of E2B need of a home. */
-export async function openE2b(config: Config): Promise<Pick<E2b, "tokens" | "keys" | "settings">> {
+export async function openE2b(config: Config): Promise<Pick<E2b, "tokens" | "keys" | "settings" | "turns">> {
   const { home, host } = config;
   const key = await openHomeKey({
     folder: join(home, "e2b"),
@@ -20,6 +21,7 @@ export async function openE2b(config: Config): Promise<Pick<E2b, "tokens" | "key
   return {
     tokens: createSandboxTokens(key.bytes),
     keys: createOwnerKeys(createTokenStore(home)),
+    turns: new TurnsByKey(),
     settings: { network: await configuredPolicy(config, "e2b"), publicTraffic, pausedRetentionMs: pausedRetention },
   };
 }

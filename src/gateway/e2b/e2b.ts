@@ -1,3 +1,4 @@
+import type { TurnsByKey } from "../../async/turns-by-key.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { SecretVault } from "../../secrets/secret-store.ts";
 import type { Templates } from "../../template/templates.ts";
@@ -24,6 +25,8 @@ export interface E2b {
   readonly tokens: SandboxTokens;
   readonly keys: OwnerKeys;
   readonly settings: E2bSettings;
+  /** Pauses and resumes of a sandbox, one after the other: `turnOf` gives the key. */
+  readonly turns: Pick<TurnsByKey, "run">;
   readonly log: GatewayLog;
 }
 
