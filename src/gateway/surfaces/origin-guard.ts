@@ -10,7 +10,7 @@ import { isHost, isSecure } from "./surface-map.ts";
  */
 export function assertOwnHost(request: Pick<IncomingMessage, "headers" | "socket">, configuredHost: string, reach: Reach): void {
   const asked = hostnameOf(`http://${request.headers.host ?? ""}`);
-  const hosts = reach.tls === undefined || isSecure(request) ? (reach.hosts ?? []) : [];
+  const hosts = [...(reach.hosts ?? []), ...(isSecure(request) ? (reach.tls?.hosts ?? []) : [])];
   if (asked !== undefined && hosts.some((pattern) => isHost(asked, pattern))) return;
   const isOwn = isLoopback(configuredHost) ? isOwnName(asked, configuredHost) : asked !== undefined;
   if (!isOwn) throw new BelljarError("FORBIDDEN", "The Host header names another server; use the address that belljar serve printed");
