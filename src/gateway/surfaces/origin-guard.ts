@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { BelljarError } from "../../errors.ts";
+import { isSecure } from "../../network/http/is-secure.ts";
 import { isLoopback } from "../loopback.ts";
 import type { Reach } from "./surface.ts";
-import { isHost, isSecure } from "./surface-map.ts";
+import { isHost } from "./surface-map.ts";
 
 /**
  * Refuses a name that was rebound to this address. Beyond loopback a server has names that it does not know, but serves nobody without

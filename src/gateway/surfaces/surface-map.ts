@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { TLSSocket } from "node:tls";
+import { isSecure } from "../../network/http/is-secure.ts";
 import { hostNameOf } from "../../network/ports/port-target.ts";
 import { isPreflight } from "./cors.ts";
 import type { Certificates, Reach } from "./surface.ts";
@@ -71,11 +71,6 @@ function isAskedFor(request: MappedRequest, header: string): boolean {
     .toLowerCase()
     .split(",")
     .some((name) => name.trim() === header);
-}
-
-/** Whether it came by TLS, which this process ended. */
-export function isSecure({ socket }: Pick<IncomingMessage, "socket">): boolean {
-  return socket instanceof TLSSocket;
 }
 
 /** The longest first; of two as long a name before a wildcard. */

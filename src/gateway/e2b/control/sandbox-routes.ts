@@ -5,6 +5,7 @@ import type { Asked, Route } from "../../routes/route.ts";
 import { defineRoute } from "../../routes/route.ts";
 import type { E2b } from "../e2b.ts";
 import { ENVD_VERSION } from "../e2b.ts";
+import { domainFor } from "../e2b-domain.ts";
 import { toLabels } from "./made-with.ts";
 
 /** What comes with it is a token for its files, processes and code: no narrower one gets a sandbox here. */
@@ -61,7 +62,12 @@ async function create(e2b: E2b, caller: Principal, wish: z.output<typeof newSand
   );
 }
 
-function toAnswer({ tokens }: E2b, { origin }: Pick<Asked, "origin">, { id }: Sandbox, template: string): z.output<typeof sandboxSchema> {
+function toAnswer(
+  { tokens, domain }: E2b,
+  { origin }: Pick<Asked, "origin">,
+  { id }: Sandbox,
+  template: string,
+): z.output<typeof sandboxSchema> {
   return {
     sandboxID: id,
     templateID: template,
@@ -69,7 +75,7 @@ function toAnswer({ tokens }: E2b, { origin }: Pick<Asked, "origin">, { id }: Sa
     envdVersion: ENVD_VERSION,
     envdAccessToken: tokens.of("access", id),
     trafficAccessToken: tokens.of("traffic", id),
-    domain: new URL(origin).host,
+    domain: domainFor(domain, origin),
   };
 }
 
