@@ -40,6 +40,8 @@ export interface PortRouterOptions {
   readonly isOwnToken?: (token: string) => boolean;
   /** Reads which port a request is for. Throws as `parsePortTarget`, which is the default. */
   readonly parseTarget?: (request: PortAddress) => PortTarget;
+  /** An unknown sandbox is told of as such. Default: as a port without a link, so that nobody learns which ids there are. */
+  readonly tellsUnknown?: boolean;
   /** A failure in the form of other clients; undefined: in Belljar's own. */
   readonly tell?: (failure: PortFailure, request: IncomingMessage) => Promise<PortAnswer | undefined>;
   readonly onFailure: OnPortFailure;
@@ -136,7 +138,8 @@ async function admit({ options }: Router, request: IncomingMessage): Promise<Adm
   if (target.style !== "host" && !options.isOwnName(hostNameOf(request).replace(/^\[|\]$/g, ""))) {
     throw new BelljarError("FORBIDDEN", "The Host header names another server; use the address that belljar serve printed");
   }
-  const sandbox = await options.find(target.sandbox).catch(unlessUnknown);
+  const found = options.find(target.sandbox);
+  const sandbox = await (options.tellsUnknown ? found : found.catch(unlessUnknown));
   if (options.isOwnToken) dropOwnTokens(request.rawHeaders, options.isOwnToken);
   if (sandbox?.terms && (await sandbox.terms.admits(request, target))) {
     const innerHost = sandbox.terms.hostFor(target.port);

@@ -16,6 +16,7 @@ export function e2bPortsSurface(e2b: E2b, shared: Pick<PortRouterOptions, "isOwn
   const router = createPortRouter({
     ...shared,
     find: findE2bPort(e2b),
+    tellsUnknown: true,
     parseTarget: (request) => e2bPortTarget(request, domain?.name),
     tell: async (failure, request) => tellPortFailure(failure, request),
   });
