@@ -127,6 +127,8 @@ export interface Sandbox extends WorkspaceBase {
   readonly ended?: Promise<unknown>;
   /** Which run this is of its runs. Absent as `ended`. */
   readonly generation?: number;
+  /** Whether it is paused now, for whatever reason. Asks nobody, and wakes nobody. Absent as `ended`. */
+  isPaused?(): boolean;
   /** How the run before this one ended; undefined for a first run. Absent as `ended`. */
   lastStop?(): Promise<LastStop | undefined>;
   /** One raw stream of the guest protocol; the caller destroys it. */

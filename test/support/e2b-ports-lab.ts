@@ -5,6 +5,7 @@ import { request as requestPlainly } from "node:http";
 import { request as requestSecurely } from "node:https";
 import { text } from "node:stream/consumers";
 import { WebSocket } from "ws";
+import { TurnsByKey } from "../../src/async/turns-by-key.ts";
 import type { MadeWith } from "../../src/gateway/e2b/control/made-with.ts";
 import { toLabels } from "../../src/gateway/e2b/control/made-with.ts";
 import type { E2bSettings } from "../../src/gateway/e2b/e2b.ts";
@@ -78,6 +79,7 @@ export async function openE2bPortsLab(): Promise<E2bPortsLab> {
       tokens,
       keys: { of: async () => (given.hasKey ? [{}] : []) },
       settings,
+      turns: new TurnsByKey(),
       domain: { name: DOMAIN, certificates: createDomainCertificates(authority, DOMAIN) },
     },
     version: "1.2.3",

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { TurnsByKey } from "../../async/turns-by-key.ts";
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../log.ts";
 import type { OpenedDomain } from "./open-e2b-domain.ts";
@@ -11,7 +12,7 @@ import { createOwnerKeys } from "../../gateway/e2b/owner-keys.ts";
 import { createSandboxTokens } from "../../gateway/e2b/sandbox-tokens.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
 
-export interface OpenedE2b extends Pick<E2b, "tokens" | "keys" | "settings"> {
+export interface OpenedE2b extends Pick<E2b, "tokens" | "keys" | "settings" | "turns"> {
   readonly domain?: OpenedDomain;
 }
 
@@ -29,6 +30,7 @@ export async function openE2b(config: Config, log: Log): Promise<OpenedE2b> {
     ...(domain && { domain }),
     tokens: createSandboxTokens(key.bytes),
     keys: createOwnerKeys(createTokenStore(home)),
+    turns: new TurnsByKey(),
     settings: { network: await configuredPolicy(config, "e2b"), publicTraffic, pausedRetentionMs: pausedRetention },
   };
 }

@@ -1,3 +1,4 @@
+import type { TurnsByKey } from "../../async/turns-by-key.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { SecretVault } from "../../secrets/secret-store.ts";
 import type { Templates } from "../../template/templates.ts";
@@ -27,6 +28,8 @@ export interface E2b {
   readonly settings: E2bSettings;
   /** Absent: no host name is asked by TLS. */
   readonly domain?: E2bDomain | undefined;
+  /** Pauses and resumes of a sandbox, one after the other: `turnOf` gives the key. */
+  readonly turns: Pick<TurnsByKey, "run">;
   readonly log: GatewayLog;
 }
 

@@ -3,14 +3,14 @@ import { BelljarError } from "../../../errors.ts";
 import type { PortRouterOptions, PortSandbox, PortTerms } from "../../../network/ports/port-router.ts";
 import { findPortSandbox } from "../../../sandbox/port-sandbox.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import { assertAwake } from "../control/lifecycle.ts";
 import type { MadeWith } from "../control/made-with.ts";
 import { madeWith } from "../control/made-with.ts";
 import type { E2b } from "../e2b.ts";
 import { findTarget } from "../target.ts";
 import { tellPortFailure } from "./tell-port-failure.ts";
-import { wakeForTraffic } from "./wake-for-traffic.ts";
 
-type Parts = Pick<E2b, "sandboxes" | "keys" | "tokens" | "settings">;
+type Parts = Pick<E2b, "sandboxes" | "keys" | "tokens" | "settings" | "turns">;
 
 /**
  * For the router of every sandbox's ports: those that E2B's clients made are open as these said, and failures at them are told in E2B's form. All
@@ -47,12 +47,13 @@ async function madeOf({ sandboxes }: Parts, id: string): Promise<MadeWith | unde
 }
 
 function openMade(e2b: Parts, sandbox: Sandbox, made: MadeWith): PortSandbox {
-  let live = sandbox;
   return {
-    dial: (port, signal) => live.guest.dial(port, signal),
+    dial: (port, signal) => sandbox.guest.dial(port, signal),
     links: () => sandbox.portLinks(),
     async resume() {
-      live = await wakeForTraffic(sandbox, made);
+      await assertAwake(e2b, sandbox);
+      // One that sleeps because nobody used it: a connection that was kept would wait.
+      await sandbox.resume();
     },
     terms: termsOf(e2b, sandbox, made),
   };

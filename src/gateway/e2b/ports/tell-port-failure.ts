@@ -15,7 +15,7 @@ export function tellPortFailure(failure: PortFailure, request: IncomingMessage):
 
 function bodyOf(failure: PortFailure, port: number | undefined): { readonly status: number; readonly body: object } {
   const { code, message } = failure;
-  if (code === "SANDBOX_PAUSED" || isGone(failure)) return { status: 502, body: { message: "The sandbox was not found", reason: message } };
+  if (isGone(failure)) return { status: 502, body: { message: "The sandbox was not found", reason: message } };
   if (code === "PORT_REFUSED" || code === "GUEST_PROTOCOL") {
     return { status: 502, body: { message: "The sandbox is running but port is not open", port, reason: message } };
   }
