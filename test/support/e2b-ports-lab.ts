@@ -135,7 +135,7 @@ function parse(body: string): unknown {
 }
 
 /** Answers with what it was asked, sets cookies and lets pages in, redirects, begins an answer without an end, and greets WebSockets. */
-const PROGRAM = `
+export const SITE = `
 const http = require("node:http"), { createHash } = require("node:crypto");
 const server = http.createServer((request, response) => {
   if (request.url === "/hang") return response.writeHead(200).write("begun");
@@ -157,7 +157,7 @@ server.listen(Number(process.argv[1]), "127.0.0.1", () => console.log("ready"));
 
 /** Starts a web server inside. */
 export async function serveInside({ guest }: Sandbox, port: number): Promise<void> {
-  await startInside(guest, ["node", "-e", PROGRAM, String(port)], AbortSignal.timeout(50_000));
+  await startInside(guest, ["node", "-e", SITE, String(port)], AbortSignal.timeout(50_000));
 }
 
 /** The three ways to a port of a sandbox: two names, and two headers. */

@@ -23,7 +23,10 @@ export interface TrustFiles {
 }
 
 /** Undefined without a domain. Rejects with `CONFIG_INVALID`, and with `FILE_IO` for an authority of the home that cannot be used. */
-export async function openE2bDomain({ tls, home }: Config, onFailure: (error: unknown) => void): Promise<OpenedDomain | undefined> {
+export async function openE2bDomain(
+  { tls, home }: Pick<Config, "tls" | "home">,
+  onFailure: (error: unknown) => void,
+): Promise<OpenedDomain | undefined> {
   const { domain: name, cert, key } = tls;
   if ((cert === undefined) !== (key === undefined) || (name === undefined && cert !== undefined))
     throw new BelljarError("CONFIG_INVALID", "A certificate needs tls.domain, tls.cert and tls.key: set all three, or tls.domain alone");
