@@ -52,55 +52,6 @@ describe("a port of a sandbox that E2B's client made", () => {
     }
   });
 
-  it("needs the traffic token where its maker or the configuration says so, and no other one does", async () => {
-    const wrong: readonly Record<string, string>[] = [
-      {},
-      trafficOf(open),
-      { "e2b-traffic-access-token": lab.tokens.of("access", closed.id) },
-      { "x-access-token": "x" },
-    ];
-    for (const way of waysTo(closed, PORT)) {
-      for (const headers of wrong) {
-        const refused = await lab.ask(withHeaders(way, headers));
-        expect(refused).toMatchObject({ status: 403, json: { sandboxId: closed.id, code: 403 } });
-      }
-      expect((await asTold(withHeaders(way, trafficOf(closed)))).status).toBe(200);
-    }
-    lab.given.publicTraffic = false;
-    for (const way of waysTo(open, PORT)) {
-      expect((await lab.ask(way)).status).toBe(403);
-      expect((await asTold(withHeaders(way, trafficOf(open)))).status).toBe(200);
-    }
-    const socket = lab.connect(waysTo(open, PORT)[0] ?? {});
-    const [error] = (await once(socket, "error")) as [Error];
-    expect(error.message).toContain("403");
-  });
-
-  it("is closed once its owner has no key", async () => {
-    lab.given.hasKey = false;
-    for (const way of waysTo(open, PORT)) expect((await lab.ask(withHeaders(way, trafficOf(open)))).status).toBe(403);
-  });
-
-  it("is open by path to holders of a link alone", async () => {
-    expect((await lab.ask({ path: `/ports/${open.id}/${PORT}/` })).status).toBe(401);
-  });
-
-  it("shows its program no token and no header of E2B's routing", async () => {
-    const sent = {
-      ...trafficOf(open),
-      "x-access-token": lab.tokens.of("access", open.id),
-      "x-api-key": `e2b_${"0a".repeat(20)}`,
-      authorization: `Bearer e2b_${"0a".repeat(20)}`,
-      "x-other": "belljar_aaaaaaaaaa_secretsecret",
-    };
-    for (const way of waysTo(open, PORT)) {
-      const { headers } = await asTold(withHeaders(way, sent));
-      expect(JSON.stringify(headers)).not.toMatch(/e2b_|e2b[atv]_|belljar_|e2b-/i);
-    }
-    const own = { "x-api-key": "a-key-of-the-program", authorization: "Bearer abc", "x-access-token": "abc" };
-    for (const way of waysTo(open, PORT)) expect((await asTold(withHeaders(way, own))).headers).toMatchObject(own);
-  });
-
   it("has the Host that its maker wants, and redirects to that name lead back", async () => {
     for (const way of waysTo(closed, PORT)) {
       const own = withHeaders(way, trafficOf(closed));
@@ -112,18 +63,6 @@ describe("a port of a sandbox that E2B's client made", () => {
 });
 
 describe("who is asked", () => {
-  it("is found by the host name, whatever the headers say", async () => {
-    const other = { "e2b-sandbox-id": closed.id, "e2b-sandbox-port": "49983", "x-access-token": lab.tokens.of("access", closed.id) };
-    for (const way of waysTo(open, PORT).slice(0, 2)) {
-      const told = await asTold({ ...way, path: "/files?path=x", headers: other });
-      expect(told).toMatchObject({ status: 200, url: "/files?path=x" });
-      expect(told.headers.host).toContain(open.id);
-    }
-    // The token that opens the named sandbox opens no other one.
-    const mixed = { ...other, "e2b-sandbox-id": closed.id };
-    expect((await lab.ask({ host: `49983-${open.id}.localhost`, path: "/envs", headers: mixed })).status).toBe(401);
-  });
-
   it("is the server itself at the ports of envd and of the interpreter", async () => {
     for (const domain of ["localhost", DOMAIN]) {
       expect((await lab.ask({ host: `49983-${open.id}.${domain}`, path: "/health" })).status).toBe(204);
@@ -149,72 +88,6 @@ describe("who is asked", () => {
     const asked = { host: `${PORT}-${open.id}.${DOMAIN}`, handshake: false as const };
     expect((await lab.ask(asked)).status).toBe(404);
     expect((await lab.ask({ host: `api.${DOMAIN}`, path: "/sandboxes", handshake: false as const })).status).toBe(404);
-  });
-
-  it.each([
-    [{ "e2b-sandbox-id": "ID" }, "Port"],
-    [{ "e2b-sandbox-port": "8000" }, "Id"],
-    [{ "e2b-sandbox-port": "49983" }, "Id"],
-    [{ "e2b-sandbox-port": "49999" }, "Id"],
-    [{ "e2b-sandbox-id": "../x", "e2b-sandbox-port": "8000" }, ""],
-    [{ "e2b-sandbox-id": "ID", "e2b-sandbox-port": "0" }, ""],
-    [{ "e2b-sandbox-id": "ID", "e2b-sandbox-port": "65536" }, ""],
-    [{ "e2b-sandbox-id": "ID", "e2b-sandbox-port": "08000" }, ""],
-    [{ "e2b-sandbox-id": ["ID", "ID"], "e2b-sandbox-port": "8000" }, ""],
-    [{ "e2b-sandbox-id": "ID", "e2b-sandbox-port": ["49983", "8000"] }, ""],
-  ])("is not guessed from %o", async (headers, missing) => {
-    const named = JSON.parse(JSON.stringify(headers).replaceAll('"ID"', `"${open.id}"`)) as Record<string, string>;
-    const sent = { ...named, "x-access-token": lab.tokens.of("access", open.id) };
-    const answer = await lab.ask({ path: "/files?path=x", headers: sent });
-    expect(answer).toMatchObject({ status: 400, json: { code: 400 } });
-    if (missing) expect(answer.text).toContain(`missing header E2b-Sandbox-${missing}`);
-  });
-
-  it("is nobody for a name of another server, or for two", async () => {
-    const headers = { "e2b-sandbox-id": open.id, "e2b-sandbox-port": String(PORT) };
-    expect(await lab.ask({ host: "evil.example", headers })).toMatchObject({ status: 403, json: { code: 403 } });
-    const socket = connect(Number(lab.origin.port), lab.origin.hostname);
-    socket.end(
-      `GET / HTTP/1.1\r\nHost: localhost\r\nHost: x\r\nE2b-Sandbox-Id: ${open.id}\r\nE2b-Sandbox-Port: 8000\r\nConnection: close\r\n\r\n`,
-    );
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [^]*"code":400/);
-  });
-});
-
-describe("pages of other sites", () => {
-  it("read what comes from a sandbox by the headers, without a browser's credentials", async () => {
-    const [, , way = {}] = waysTo(open, PORT);
-    const { headers } = await lab.ask(withHeaders(way, { origin: APP, cookie: "belljar-port=x; other=y" }));
-    expect(headers).toMatchObject({ "access-control-allow-origin": "*", "access-control-expose-headers": "*" });
-    expect(headers).not.toHaveProperty("access-control-allow-credentials");
-    // A browser that keeps the answer shows it at no address of the server.
-    expect(headers.vary).toBe("E2b-Sandbox-Id, E2b-Sandbox-Port");
-    expect(headers["content-security-policy"]).toMatch(/^sandbox /);
-    expect(headers["set-cookie"]).toEqual([`port.${PORT}-${open.id}.a=1; Path=/`]);
-    expect((await asTold(withHeaders(way, { cookie: "other=y" }))).headers).not.toHaveProperty("cookie");
-  });
-
-  it("may ask with the headers of a sandbox, and not of the control plane", async () => {
-    const asks = { origin: APP, "access-control-request-method": "POST" };
-    const names = "E2b-Sandbox-Port, e2b-sandbox-id, x-access-token";
-    const preflight = { method: "OPTIONS", path: "/files", headers: { ...asks, "access-control-request-headers": names } };
-    const { status, headers } = await lab.ask(preflight);
-    expect([status, headers]).toMatchObject([204, { "access-control-allow-origin": "*", "access-control-allow-headers": names }]);
-    expect(headers).not.toHaveProperty("access-control-allow-credentials");
-    const control = { ...preflight, path: "/sandboxes", headers: { ...asks, "access-control-request-headers": "x-api-key" } };
-    for (const host of [undefined, `api.${DOMAIN}`]) {
-      const refused = await lab.ask({ ...control, ...(host !== undefined && { host }) });
-      expect(refused.status).toBe(403);
-      expect(Object.keys(refused.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
-    }
-  });
-
-  it("read the answers of envd, its refusals too", async () => {
-    for (const path of ["/health", "/files?path=x", "/nowhere"]) {
-      const { headers } = await lab.ask({ host: `49983-${open.id}.localhost`, path, headers: { origin: APP } });
-      expect(headers).toMatchObject({ "access-control-allow-origin": "*", "access-control-expose-headers": "*" });
-      expect(headers).not.toHaveProperty("access-control-allow-credentials");
-    }
   });
 });
 
