@@ -51,6 +51,7 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
       return { sandbox: await sandbox.start(signal), ...(reason && at && { stopped: { reason, at } }) };
     },
     getLinked: async (id) => createRemoteSandbox(address, await info(id)),
+    labelsOf: async (id) => (await info(id)).metadata,
     info: (_principal, id) => info(id),
     async list(_principal, options) {
       return parseAnswer(sandboxPageSchema, await askServer(address, { method: "GET", path: `/v1/sandboxes${toQuery(options)}` }));
