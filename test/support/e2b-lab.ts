@@ -27,17 +27,19 @@ export interface E2bLabOptions {
 
 export async function openE2bLab({ argv = [], env = {} }: E2bLabOptions = {}): Promise<E2bLab> {
   const cli = await openCliHome();
+  const names = new Set<string>();
   const makeKey = async (name: string, scopes: readonly string[] = []): Promise<string> => {
     const all = ["surface:e2b", ...scopes].flatMap((scope) => ["--scope", scope]);
     const { code, stdout, stderr } = await cli.run(["token", "create", name, ...all]);
     if (code !== 0) throw new Error(`No key was made: ${stderr}`);
+    names.add(name);
     return stdout.trim();
   };
   const key = await makeKey("agent");
   let server = await serveHome(cli, argv, env);
   const { url } = server;
   const ask = (path: string, init?: RequestInit): Promise<Response> => fetch(url + path, init);
-  return {
+  const lab = {
     cli,
     url,
     key,
@@ -55,8 +57,19 @@ export async function openE2bLab({ argv = [], env = {} }: E2bLabOptions = {}): P
       server = await serveHome(cli, [...argv, "--port", new URL(url).port], env);
     },
     async [Symbol.asyncDispose]() {
+      for (const name of names) await killAll(lab.cli, url, name);
       await server[Symbol.asyncDispose]();
       await cli[Symbol.asyncDispose]();
     },
-  };
+  } satisfies E2bLab;
+  return lab;
+}
+
+/** A key opens E2B's surfaces alone: a token of the same principal kills what it made. */
+async function killAll(cli: CliHome, url: string, name: string): Promise<void> {
+  const { stdout } = await cli.run(["token", "create", name]);
+  const headers = { authorization: `Bearer ${stdout.trim()}` };
+  const { sandboxes } = (await (await fetch(`${url}/v1/sandboxes`, { headers })).json()) as { sandboxes: { id: string; state: string }[] };
+  const living = sandboxes.filter(({ state }) => state !== "ended");
+  await Promise.all(living.map(({ id }) => fetch(`${url}/v1/sandboxes/${id}`, { method: "DELETE", headers })));
 }
