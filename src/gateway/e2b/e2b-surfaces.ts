@@ -10,6 +10,7 @@ import { controlErrors, controlStatus, planeErrors, planeStatus } from "./e2b-er
 import { envdErrors } from "./envd/envd-errors.ts";
 import { envdRoutes } from "./envd/envd-routes.ts";
 import { findFilesHolder } from "./envd/find-holder.ts";
+import { createProcessTables } from "./envd/process/process-tables.ts";
 import { findCodeHolder } from "./interpreter/find-holder.ts";
 import { interpreterRoutes } from "./interpreter/interpreter-routes.ts";
 import { e2bPortsSurface } from "./ports/e2b-ports-surface.ts";
@@ -25,6 +26,7 @@ const INTERPRETER = ["/execute", "/contexts"];
 export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName" | "isOwnToken" | "onFailure">): readonly Surface[] {
   const { domain } = e2b;
   const envd = createSandboxAdmission(e2b, findFilesHolder(e2b));
+  const processes = createProcessTables();
   const interpreter = createSandboxAdmission(e2b, findCodeHolder(e2b));
   return [
     {
@@ -45,7 +47,8 @@ export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName"
       cors: "any",
       shapeError: envdErrors,
       statusOf: planeStatus,
-      routes: envdRoutes(e2b, envd),
+      routes: envdRoutes(e2b, envd, processes),
+      close: async () => processes.close(),
     },
     {
       kind: "routed",

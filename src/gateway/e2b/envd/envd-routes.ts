@@ -8,9 +8,11 @@ import { fileRoutes } from "./file-routes.ts";
 import { filesystemRoutes } from "./filesystem-routes.ts";
 import { processRoutes } from "./process-routes.ts";
 import { assertAlive } from "./assert-alive.ts";
+import { factRoutes } from "./fact-routes.ts";
+import type { ProcessTables } from "./process/process-tables.ts";
 
 /** What E2B's program in a sandbox serves there, served in front of it. */
-export function envdRoutes(e2b: E2b, admission: SandboxAdmission): readonly Route[] {
+export function envdRoutes(e2b: E2b, admission: SandboxAdmission, processes: ProcessTables): readonly Route[] {
   return [
     defineRoute({
       method: "GET",
@@ -21,7 +23,8 @@ export function envdRoutes(e2b: E2b, admission: SandboxAdmission): readonly Rout
       answers: { 204: null },
       handle: async ({ request }) => assertAlive(e2b, request),
     }),
-    ...processRoutes(e2b, admission),
+    ...factRoutes(admission),
+    ...processRoutes(e2b, admission, processes),
     ...filesystemRoutes(e2b, admission),
     ...fileRoutes(e2b, admission),
   ];
