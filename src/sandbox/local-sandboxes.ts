@@ -201,6 +201,10 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#open(entry);
   }
 
+  async linkedIds(): Promise<readonly string[]> {
+    return this.#journal.unendedIds();
+  }
+
   async #open({ record, end }: JournalEntry): Promise<OwnSandbox> {
     if (end) throw ended(record, end.reason);
     const sandbox = await this.#live.open(record);

@@ -15,6 +15,7 @@ export function createNoSandboxes(): Sandboxes {
     get: refuse,
     getStarted: refuse,
     getLinked: refuse,
+    linkedIds: async () => [],
     info: refuse,
     default: refuse,
     list: async () => ({ sandboxes: [] }),

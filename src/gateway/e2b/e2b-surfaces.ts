@@ -7,6 +7,7 @@ import { ENVD_PORT, INTERPRETER_PORT } from "./e2b.ts";
 import { controlErrors, controlStatus, planeErrors, planeStatus } from "./e2b-errors.ts";
 import { envdErrors } from "./envd/envd-errors.ts";
 import { envdRoutes } from "./envd/envd-routes.ts";
+import { createPolledWatchers } from "./envd/files/polled-watchers.ts";
 import { findFilesHolder } from "./envd/find-holder.ts";
 import { findCodeHolder } from "./interpreter/find-holder.ts";
 import { interpreterRoutes } from "./interpreter/interpreter-routes.ts";
@@ -18,6 +19,7 @@ const INTERPRETER = ["/execute", "/contexts"];
 /** E2B's three planes at the root of the one origin. What names a sandbox by header goes to that sandbox, whichever its path. */
 export function e2bSurfaces(e2b: E2b): readonly Surface[] {
   const envd = createSandboxAdmission(e2b, findFilesHolder(e2b));
+  const watchers = createPolledWatchers();
   const interpreter = createSandboxAdmission(e2b, findCodeHolder(e2b));
   return [
     {
@@ -38,7 +40,8 @@ export function e2bSurfaces(e2b: E2b): readonly Surface[] {
       cors: "any",
       shapeError: envdErrors,
       statusOf: planeStatus,
-      routes: envdRoutes(e2b, envd),
+      routes: envdRoutes(e2b, envd, watchers),
+      close: async () => watchers[Symbol.dispose](),
     },
     {
       kind: "routed",

@@ -5,12 +5,13 @@ import { defineRoute } from "../../routes/route.ts";
 import type { SandboxAdmission } from "../admit-sandbox.ts";
 import type { E2b } from "../e2b.ts";
 import { fileRoutes } from "./file-routes.ts";
+import type { PolledWatchers } from "./files/polled-watchers.ts";
 import { filesystemRoutes } from "./filesystem-routes.ts";
 import { processRoutes } from "./process-routes.ts";
 import { assertAlive } from "./assert-alive.ts";
 
 /** What E2B's program in a sandbox serves there, served in front of it. */
-export function envdRoutes(e2b: E2b, admission: SandboxAdmission): readonly Route[] {
+export function envdRoutes(e2b: E2b, admission: SandboxAdmission, watchers: PolledWatchers): readonly Route[] {
   return [
     defineRoute({
       method: "GET",
@@ -22,7 +23,7 @@ export function envdRoutes(e2b: E2b, admission: SandboxAdmission): readonly Rout
       handle: async ({ request }) => assertAlive(e2b, request),
     }),
     ...processRoutes(e2b, admission),
-    ...filesystemRoutes(e2b, admission),
+    ...filesystemRoutes(e2b, admission, watchers),
     ...fileRoutes(e2b, admission),
   ];
 }
