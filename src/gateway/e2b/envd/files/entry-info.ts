@@ -56,7 +56,9 @@ const SPECIAL = [
 /** As Go writes a mode: the letters of the kind and of the special bits, or a dash, and the nine permissions. */
 export function toGoMode({ type, mode }: Pick<FileInfo, "type" | "mode">): string {
   const letters = KINDS[type] + SPECIAL.map(([bit, letter]) => (mode & bit ? letter : "")).join("");
-  const permissions = Array.from("rwxrwxrwx").map((letter, at) => (mode & (0o400 >> at) ? letter : "-")).join("");
+  const permissions = Array.from("rwxrwxrwx")
+    .map((letter, at) => (mode & (0o400 >> at) ? letter : "-"))
+    .join("");
   return (letters === "" ? "-" : letters) + permissions;
 }
 

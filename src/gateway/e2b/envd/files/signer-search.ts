@@ -11,9 +11,16 @@ export interface SignerSearch {
   find(signed: SignedFile): Promise<string | undefined>;
 }
 
-/** Tries of tokens that searches in vain may cost: some five hundredths of one processor. */
-const TRIES_PER_S = 50_000;
-const TRIES_MAX = 100_000;
+export interface SearchBudget {
+  /** Tries of tokens that searches in vain may cost in a second. */
+  readonly triesPerS: number;
+  /** Of those that were not used, so many wait. */
+  readonly triesMax: number;
+  readonly now: () => number;
+}
+
+/** Some five hundredths of one processor. */
+const BUDGET: SearchBudget = { triesPerS: 50_000, triesMax: 100_000, now: () => performance.now() };
 /** Of a search in a home with few sandboxes. */
 const SEARCH_TRIES_MIN = 100;
 const WAITING_MAX = 64;
@@ -27,9 +34,9 @@ type Parts = Pick<E2b, "tokens"> & { readonly sandboxes: Pick<E2b["sandboxes"], 
  * Everybody may ask, and each sandbox costs a hash. So searches run one at a time, in slices between which the server does its other work, and those in
  * vain share a budget. Sandboxes that were found lately are found at any time.
  */
-export function createSignerSearch({ tokens, sandboxes }: Parts, now = (): number => performance.now()): SignerSearch {
+export function createSignerSearch({ tokens, sandboxes }: Parts, allowed = BUDGET): SignerSearch {
   const turns = new Turns(WAITING_MAX);
-  const budget = createBudget(now);
+  const budget = createBudget(allowed);
   const lately = new Set<string>();
   let known = new Map<string, string>();
   const tokenOf = (id: string): string => {
@@ -73,12 +80,12 @@ interface Budget {
   spend(tries: number): void;
 }
 
-function createBudget(now: () => number): Budget {
-  let [left, at] = [TRIES_MAX, now()];
+function createBudget({ triesPerS, triesMax, now }: SearchBudget): Budget {
+  let [left, at] = [triesMax, now()];
   return {
     hasLeft() {
       const moment = now();
-      left = Math.min(TRIES_MAX, left + ((moment - at) / 1_000) * TRIES_PER_S);
+      left = Math.min(triesMax, left + ((moment - at) / 1_000) * triesPerS);
       at = moment;
       return left > 0;
     },
