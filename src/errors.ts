@@ -22,6 +22,7 @@ export const ERRORS = {
   MCP_SERVER_NOT_APPROVED: { status: 403, retryable: false },
   MCP_SERVER_CHANGED: { status: 409, retryable: false },
   MCP_SERVER_NAME_TAKEN: { status: 409, retryable: false },
+  LOGIN_NOT_FOUND: { status: 404, retryable: false },
   CANCELLED: { status: 499, retryable: false },
 
   RUNTIME_UNAVAILABLE: { status: 503, retryable: true },

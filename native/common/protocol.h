@@ -175,6 +175,7 @@ enum flag {
   FLAG_LISTENED = 1024,
   FLAG_SPARSE = 2048,
   FLAG_CUT = 4096,
+  FLAG_STAYS = 8192,
 };
 
 enum entry_type {

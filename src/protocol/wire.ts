@@ -184,6 +184,7 @@ export const FLAG = {
   LISTENED: 1024,
   SPARSE: 2048,
   CUT: 4096,
+  STAYS: 8192,
 } as const;
 
 export const ENTRY_TYPE = { FILE: 1, DIRECTORY: 2, LINK: 3, OTHER: 4 } as const;

@@ -13,7 +13,7 @@ export const serverInfo = z.object({
     ),
   transport: z.enum(["stdio", "http"]).optional(),
   isolation: z.enum(["sandbox", "none"]).optional().describe("none: it runs on the server's machine, or somewhere else"),
-  network: networkPolicySchema.optional().describe("Of its sandbox"),
+  network: networkPolicySchema.optional().describe("Of its sandbox; of a server over HTTP where requests to it may lead"),
   refused: z.array(z.string()).optional().describe("Rules of the network that would have allowed what was refused to it"),
   tools: z.array(z.string()).describe("The names that callers see"),
   instances: z.number().int().describe("How many run now"),
@@ -42,6 +42,17 @@ export const serverDetails = serverInfo.extend({
   changes: z.array(changeSchema).describe("The first 100 changes of its definitions since they were approved"),
   digest: z.string().optional().describe("Stands for exactly what is shown here; an approval may name it"),
 });
+
+export const serverLogin = z.discriminatedUnion("status", [
+  z.object({
+    status: z.literal("waiting"),
+    authorizationUrl: z.string().describe("For a browser, wherever it is"),
+    state: z.string().describe("Of this login; it is in the address too"),
+    redirectUri: z.string().describe("Where the browser comes back to. Nobody needs to listen there: its address is what is asked for"),
+    expiresAt: z.iso.datetime(),
+  }),
+  z.object({ status: z.literal("done"), server: serverInfo }),
+]);
 
 export const serversAnswer = z.object({ servers: z.array(serverInfo) });
 

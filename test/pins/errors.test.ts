@@ -25,6 +25,7 @@ it("keeps every error code with its status", () => {
       "MCP_SERVER_NOT_APPROVED 403",
       "MCP_SERVER_CHANGED 409",
       "MCP_SERVER_NAME_TAKEN 409",
+      "LOGIN_NOT_FOUND 404",
       "CANCELLED 499",
       "RUNTIME_UNAVAILABLE 503 retryable",
       "RUNTIME_FAILED 500 retryable",
