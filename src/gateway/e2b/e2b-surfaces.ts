@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Surface } from "../surfaces/surface.ts";
 import { createSandboxAdmission } from "./admit-sandbox.ts";
 import { controlRoutes } from "./control/control-routes.ts";
+import { uploadSurface } from "./control/template-file-routes.ts";
 import type { E2b } from "./e2b.ts";
 import { ENVD_PORT, INTERPRETER_PORT } from "./e2b.ts";
 import { controlErrors, controlStatus, planeErrors, planeStatus } from "./e2b-errors.ts";
@@ -30,6 +31,7 @@ export function e2bSurfaces(e2b: E2b): readonly Surface[] {
       statusOf: controlStatus,
       routes: controlRoutes(e2b),
     },
+    uploadSurface(e2b),
     {
       kind: "routed",
       name: "e2b-envd",

@@ -1,6 +1,6 @@
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
-import type { SecretVault } from "../../secrets/secret-store.ts";
-import type { Templates } from "../../template/templates.ts";
+import type { NotedVault } from "../../secrets/secret-store.ts";
+import type { TemplatesInSteps } from "../../template/templates-in-steps.ts";
 import type { OwnerKeys } from "./owner-keys.ts";
 import type { SandboxTokens } from "./sandbox-tokens.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
@@ -19,8 +19,8 @@ export interface E2bSettings {
 export interface E2b {
   readonly sandboxes: Sandboxes;
   /** Absent: none are served. */
-  readonly templates: (() => Promise<Templates>) | undefined;
-  readonly secrets: SecretVault | undefined;
+  readonly templates: (() => Promise<TemplatesInSteps>) | undefined;
+  readonly secrets: NotedVault | undefined;
   readonly tokens: SandboxTokens;
   readonly keys: OwnerKeys;
   readonly settings: E2bSettings;

@@ -1,8 +1,11 @@
 import type { Route } from "../../routes/route.ts";
 import type { E2b } from "../e2b.ts";
+import { secretRoutes } from "./secret-routes.ts";
+import { teamRoutes } from "./team-routes.ts";
+import { templateRoutes } from "./template-routes.ts";
 import { sandboxRoutes } from "./sandbox-routes.ts";
 
 /** What E2B's control plane serves. */
 export function controlRoutes(e2b: E2b): readonly Route[] {
-  return [...sandboxRoutes(e2b)];
+  return [...sandboxRoutes(e2b), ...templateRoutes(e2b), ...secretRoutes(e2b), ...teamRoutes()];
 }
