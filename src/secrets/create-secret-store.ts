@@ -103,7 +103,7 @@ class SealedFiles implements SecretStore {
       this.#key = await openHomeKey(this.#place);
       const sealed = seal(this.#key, this.#belongs(owner, name), value);
       await this.#write(this.#path(owner, name), `${JSON.stringify({ ...sealed, ...toNotes(detail) })}\n`, isNew);
-      return detail;
+      return { ...detail, ...(await this.#info(owner, name)) };
     });
   }
 
