@@ -85,6 +85,7 @@ export const ERRORS = {
   NETWORK_DENIED: { status: 403, retryable: false },
   NETWORK_FAILED: { status: 502, retryable: true },
   SECRET_NOT_FOUND: { status: 404, retryable: false },
+  SECRET_NAME_TAKEN: { status: 409, retryable: false },
   TOKEN_NOT_FOUND: { status: 404, retryable: false },
 
   LANGUAGE_UNAVAILABLE: { status: 400, retryable: false },

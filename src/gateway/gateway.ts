@@ -69,7 +69,7 @@ export interface GatewayOptions {
   /** Tools over plain HTTP, and what callers told of their tool servers. Absent: not served. */
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings" | "defaultSandbox">;
   /** Absent: E2B's clients are not served. */
-  readonly e2b?: Pick<E2b, "tokens" | "keys" | "settings" | "domain" | "turns"> | undefined;
+  readonly e2b?: (Pick<E2b, "tokens" | "keys" | "settings" | "domain" | "turns"> & Partial<Pick<E2b, "templates" | "secrets">>) | undefined;
   /** Learns what must be known of a caller before it is served. Never rejects. */
   readonly prepare?: (principal: Principal) => Promise<void>;
   readonly metrics?: ServerMetrics;
@@ -182,8 +182,8 @@ function surfacesOf(
   const described = [...(facade ? [facadeSurface({ ...facade, sandboxes, servers: options.mcpServers })] : []), box];
   const openApi = openOnce((): Promise<OpenApiDocument> => createOpenApi([rest, ...described], version));
   const rest: RoutedSurface = restSurface({ ...options, assertReady, openApi });
-  const { templates, secrets, e2b } = options;
-  const served = e2b && { ...e2b, sandboxes, templates, secrets, log };
+  const { e2b } = options;
+  const served = e2b && { templates: undefined, secrets: undefined, ...e2b, sandboxes, log };
   const ports = portOptions(options);
   const forE2b = served ? e2bSurfaces(served, ports) : [];
   const found = served ? portsOfAll(served) : { find: findPortSandbox(sandboxes) };

@@ -1,16 +1,20 @@
 import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import * as z from "zod";
+import { mapLimit } from "../async/map-limit.ts";
+import { TurnsByKey } from "../async/turns-by-key.ts";
 import { BelljarError } from "../errors.ts";
 import { ifPresent } from "../files/file-error.ts";
 import type { HomeKey } from "../files/home-key.ts";
 import { loadHomeKey, openHomeKey } from "../files/home-key.ts";
 import type { HomeKeyOptions } from "../files/home-key.ts";
 import type { Keyring } from "../files/keyring.ts";
-import { ensurePrivateFolder, readPrivateFile, removeFile, replacePrivateFile } from "../files/private-files.ts";
+import { parseJson } from "../files/parse-json.ts";
+import { createPrivateFile, ensurePrivateFolder, readPrivateFile, removeFile, replacePrivateFile } from "../files/private-files.ts";
 import { assertSecretName, assertSecretValue, isSecretName } from "./secret-rules.ts";
 import { type Belongs, parseSealed, seal, unseal } from "./sealed-text.ts";
-import type { SecretInfo, SecretStore } from "./secret-store.ts";
+import type { NewSecret, SecretDetail, SecretInfo, SecretStore } from "./secret-store.ts";
 
 export interface SecretStoreOptions {
   /** `$BELLJAR_HOME`, absolute. */
@@ -20,6 +24,21 @@ export interface SecretStoreOptions {
 }
 
 const SUFFIX = ".json";
+const PARALLEL = 16;
+
+/** In the file of a secret, beside what is sealed. */
+const notesSchema = z
+  .object({
+    revision: z.number().int().positive(),
+    createdAt: z.iso.datetime(),
+    metadata: z.record(z.string(), z.string()).default({}),
+  })
+  .transform(({ revision, createdAt, metadata }) => ({ version: revision, createdAt: new Date(createdAt), metadata }));
+
+function toNotes({ version, createdAt, metadata }: SecretDetail): z.input<typeof notesSchema> {
+  return { revision: version, createdAt: createdAt.toISOString(), ...(Object.keys(metadata).length > 0 && { metadata }) };
+}
+
 const MOST_PER_OWNER = 1000;
 
 /** The secrets of a home, one file each. Any number of processes may share them: each write is a rename. */
@@ -48,6 +67,7 @@ class SealedFiles implements SecretStore {
   readonly #kind: SealedKind;
   readonly #folder: string;
   readonly #place: HomeKeyOptions;
+  readonly #turns = new TurnsByKey();
   #key: HomeKey | undefined;
   #loading: Promise<HomeKey | undefined> | undefined;
 
@@ -64,13 +84,44 @@ class SealedFiles implements SecretStore {
   }
 
   async set(owner: string, name: string, value: string): Promise<void> {
+    await this.note(owner, name, { value });
+  }
+
+  /** Of two writers in one process each counts its version. */
+  async note(owner: string, name: string, { value, metadata, isNew = false }: NewSecret): Promise<SecretDetail> {
     assertSecretName(name);
     assertSecretValue(value);
     await ensurePrivateFolder(this.#folder);
     await ensurePrivateFolder(this.#ownerFolder(owner));
-    await this.#assertRoom(owner, name);
-    this.#key = await openHomeKey(this.#place);
-    await replacePrivateFile(this.#path(owner, name), `${JSON.stringify(seal(this.#key, this.#belongs(owner, name), value))}\n`);
+    return this.#turns.run(this.#path(owner, name), async () => {
+      await this.#assertRoom(owner, name);
+      const before = await this.#detail(owner, name);
+      if (before && isNew) throw this.#taken(name);
+      const now = new Date();
+      const { version = 0, createdAt = now, metadata: noted = {} } = before ?? {};
+      const detail = { name, version: version + 1, createdAt, changedAt: now, metadata: metadata ?? noted };
+      this.#key = await openHomeKey(this.#place);
+      const sealed = seal(this.#key, this.#belongs(owner, name), value);
+      await this.#write(this.#path(owner, name), `${JSON.stringify({ ...sealed, ...toNotes(detail) })}\n`, isNew);
+      return { ...detail, ...(await this.#info(owner, name)) };
+    });
+  }
+
+  async #write(path: string, text: string, isNew: boolean): Promise<void> {
+    if (!isNew) return replacePrivateFile(path, text);
+    if (!(await createPrivateFile(path, text))) throw this.#taken(basename(path, SUFFIX));
+  }
+
+  async details(owner: string): Promise<readonly SecretDetail[]> {
+    const found = await mapLimit(await this.#names(owner), PARALLEL, (name) => this.#detail(owner, name));
+    return found.filter((detail) => detail !== undefined);
+  }
+
+  /** One that an earlier Belljar has stored has its first version. */
+  async #detail(owner: string, name: string): Promise<SecretDetail | undefined> {
+    const [info, text] = [await this.#info(owner, name), await readPrivateFile(this.#path(owner, name))];
+    if (!info || text === undefined) return undefined;
+    return { ...info, version: 1, createdAt: info.changedAt, metadata: {}, ...notesSchema.safeParse(parseJson(text)).data };
   }
 
   async list(owner: string): Promise<readonly SecretInfo[]> {
@@ -134,6 +185,10 @@ class SealedFiles implements SecretStore {
 
   #belongs(owner: string, name: string): Belongs {
     return { noun: this.#kind.noun, owner, name };
+  }
+
+  #taken(name: string): BelljarError {
+    return new BelljarError("SECRET_NAME_TAKEN", `There is a ${this.#kind.noun} ${name} already: change that one, or choose another name`);
   }
 
   #damaged(path: string, name: string, cause?: unknown): BelljarError {

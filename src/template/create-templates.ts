@@ -2,7 +2,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { type RuntimeChoice, Runtimes } from "../sandbox/runtimes.ts";
 import { MadeTemplates, type MadeTemplatesOptions } from "./made-templates.ts";
 import { StoredTemplates } from "./stored-templates.ts";
-import type { Templates } from "./templates.ts";
+import type { TemplatesInSteps } from "./templates-in-steps.ts";
 
 const MAX_BYTES = 10 * 2 ** 30;
 
@@ -24,7 +24,7 @@ export function createStoredTemplates(home: string, report: Report = () => undef
 }
 
 /** The templates of a home on this host. Disposing it stops the builds that nobody waits for. */
-export function createTemplates({ runtimes, config, ...options }: TemplatesOptions): Templates & AsyncDisposable {
+export function createTemplates({ runtimes, config, ...options }: TemplatesOptions): TemplatesInSteps & AsyncDisposable {
   const { root } = config.sandbox ?? {};
   return new MadeTemplates({ maxBytes: MAX_BYTES, report: () => undefined, ...options, root, runtimes: new Runtimes(runtimes, config) });
 }

@@ -3,7 +3,9 @@ import { createSandboxId } from "../sandbox/sandbox-id.ts";
 import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
 import type { ClaimRoom } from "../sandbox/state/claim-room.ts";
 import { templateUser } from "../sandbox/template-source.ts";
+import type { BuildArchives } from "./archives/build-archives.ts";
 import { FollowedBuilds } from "./builds/followed-builds.ts";
+import { PlannedBuilds } from "./builds/planned-builds.ts";
 import { makeTemplate } from "./making/make-template.ts";
 import type { Begun, MakingParts, Wish } from "./making/making.ts";
 import { nameTaken, noTemplate, parseOptions } from "./parse-options.ts";
@@ -12,7 +14,8 @@ import { assertRoom } from "./quota-room.ts";
 import { newestFirst } from "./stored-templates.ts";
 import { openTemplateRoom } from "./template-files.ts";
 import { type TemplateRecord, toDetail } from "./template-record.ts";
-import type { BuildLog, Templates } from "./templates.ts";
+import type { BuildLog } from "./templates.ts";
+import type { TemplatesInSteps } from "./templates-in-steps.ts";
 import type { PrunedSteps, TemplateDetail, TemplateOptions } from "./wire/template-schema.ts";
 
 export interface MadeTemplatesOptions extends MakingParts {
@@ -21,15 +24,19 @@ export interface MadeTemplatesOptions extends MakingParts {
 }
 
 /** Makes and removes the templates of a home. */
-export class MadeTemplates implements Templates, AsyncDisposable {
+export class MadeTemplates implements TemplatesInSteps, AsyncDisposable {
   readonly #options: MadeTemplatesOptions;
   readonly #room: ClaimRoom;
   readonly builds: FollowedBuilds;
+  readonly planned: PlannedBuilds;
+  readonly archives: BuildArchives;
 
   constructor(options: MadeTemplatesOptions) {
     this.#options = options;
     const { stored, report } = options;
-    this.builds = new FollowedBuilds({ files: stored.builds, make: (begun) => this.#make(begun), report });
+    this.builds = new FollowedBuilds({ files: stored.builds, make: (begun) => this.#makeAll(begun), report });
+    this.planned = new PlannedBuilds(stored.builds, this.builds);
+    this.archives = stored.archives;
     this.#room = openTemplateRoom(options.home, options.stored.files);
   }
 
@@ -53,6 +60,30 @@ export class MadeTemplates implements Templates, AsyncDisposable {
   /** Stops the builds that nobody waits for. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.builds[Symbol.asyncDispose]();
+  }
+
+  /** Of its own. One that has the name already is replaced. */
+  // eslint-disable-next-line max-params -- what waits takes a signal
+  async copy(principal: Principal, name: string, to: string, signal: AbortSignal): Promise<TemplateDetail> {
+    const [found] = await this.#own(principal, name);
+    if (!found) throw noTemplate(name);
+    const options = { ...parseOptions({ name: to, dockerfile: "FROM base" }, principal), dockerfile: undefined };
+    return this.#copy({ principal, id: createSandboxId(), options, log: () => {}, signal }, found);
+  }
+
+  /** A build that was planned gives all names to its template. */
+  async #makeAll(begun: Begun): Promise<void> {
+    const { id } = await this.#make(begun);
+    const { principal, work, signal, log } = begun;
+    const made = await this.#options.stored.files.read(id);
+    for (const name of work?.names.slice(1) ?? [])
+      if (made) await this.#copy({ principal, id: createSandboxId(), options: { name }, log, signal }, made);
+  }
+
+  #copy(begun: Begun, copyOf: TemplateRecord): Promise<TemplateDetail> {
+    const { limits, description } = copyOf;
+    const options = { ...begun.options, ...(limits && { limits }), ...(description !== undefined && { description }) };
+    return this.#make({ ...begun, options, copyOf });
   }
 
   async #make(begun: Begun): Promise<TemplateDetail> {

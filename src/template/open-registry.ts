@@ -36,6 +36,8 @@ export interface RegistryWish {
   /** Where the owner's requests may go. */
   readonly state: Pick<EgressState, "policy" | "inside">;
   readonly platform: Platform;
+  /** Default: as the configuration says. */
+  readonly credential?: RegistryCredential | undefined;
 }
 
 /** Opens an image in a registry. Its layers are read from there as they are opened, until it is disposed. */
@@ -43,7 +45,8 @@ export async function openRegistry(parts: RegistryParts, wish: RegistryWish, sig
   const { owner, state, platform } = wish;
   const reference = parseReference(wish.reference);
   const { secret, insecure = false, ca } = parts.registries[reference.registry] ?? {};
-  const credential = secret === undefined ? undefined : await findCredential(parts, owner, secret);
+  const configured = async () => (secret === undefined ? undefined : findCredential(parts, owner, secret));
+  const credential = wish.credential ?? (await configured());
   const upstreamCa = [...(parts.upstreamCa ?? []), ...(ca === undefined ? [] : [await readCertificates(ca)])];
   const egress = createEgressClient({ ...parts, ...(upstreamCa.length > 0 && { upstreamCa }), owner, state });
   try {

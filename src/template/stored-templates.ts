@@ -1,5 +1,6 @@
 import { LOCAL, type Principal, type TemplateInfo } from "../sandbox/sandbox.ts";
 import type { HomeTemplates, TemplateSource } from "../sandbox/template-source.ts";
+import { BuildArchives } from "./archives/build-archives.ts";
 import { openStepFiles, type StepFiles } from "./build/step-cache.ts";
 import { BuildFiles } from "./builds/build-files.ts";
 import { TemplateFiles } from "./template-files.ts";
@@ -12,6 +13,8 @@ export class StoredTemplates implements HomeTemplates {
   /** What builds keep for later ones. */
   readonly steps: StepFiles;
   readonly builds: BuildFiles;
+  /** Of files that builds copy. */
+  readonly archives: BuildArchives;
   /** By their ids, those that this process makes and tries before they have their names. */
   readonly #tried = new Map<string, { readonly owner: string; readonly source: TemplateSource }>();
 
@@ -19,6 +22,7 @@ export class StoredTemplates implements HomeTemplates {
     this.files = new TemplateFiles(home, report);
     this.steps = openStepFiles(home, report);
     this.builds = new BuildFiles(home);
+    this.archives = new BuildArchives(home);
   }
 
   async find(principal: Principal, name: string, owner?: string): Promise<TemplateSource | undefined> {
@@ -53,6 +57,7 @@ export class StoredTemplates implements HomeTemplates {
     await this.files.sweep();
     await this.steps.sweep();
     await this.builds.sweep();
+    await this.archives.sweep();
   }
 
   async isUser(id: string): Promise<boolean> {

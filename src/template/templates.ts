@@ -3,8 +3,8 @@ import type { Principal } from "../sandbox/sandbox.ts";
 import type { BuildInfo, BuildLogPage } from "./wire/build-schema.ts";
 import type { PrunedSteps, TemplateDetail, TemplateOptions } from "./wire/template-schema.ts";
 
-/** Told what a build does, as it does it: its steps, and the output of their commands. */
-export type BuildLog = (text: string) => void;
+/** Told what a build does, as it does it: its steps, and the output of their commands. `line` is that of the step which begins with the text. */
+export type BuildLog = (text: string, line?: number) => void;
 
 /**
  * The templates of a home, seen by one principal at a time: its own, and those that others share with everybody. One that it may not see

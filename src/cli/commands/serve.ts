@@ -52,10 +52,11 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const unknown = (err: unknown): void => log.error({ err }, "The tool server of a caller cannot be looked up");
   const oauth = await openOAuth(config, accessTokens);
   const e2b = await openE2b(config, log);
+  const templates = openOnce(() => stack.templates());
   const gateway = createGateway({
     config,
     sandboxes: stack.sandboxes,
-    templates: openOnce(() => stack.templates()),
+    templates,
     userTools: async () => countedLife(await stack.userTools(), tools.quota),
     secrets,
     mcpServers,
@@ -74,7 +75,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),
-    e2b,
+    e2b: { ...e2b, templates, secrets },
     audit: stack.audit,
     listeners: openListeners(config),
     version: readPackage().version,

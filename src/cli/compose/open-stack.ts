@@ -23,6 +23,7 @@ import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { NamedWorkspace } from "../../sandbox/wire/create-schema.ts";
 import type { Templates } from "../../template/templates.ts";
+import type { TemplatesInSteps } from "../../template/templates-in-steps.ts";
 import type { Texts } from "../../text/texts.ts";
 import { createTexts } from "../../text/texts.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -114,6 +115,7 @@ export async function openStack(call: CommandCall, context: CommandContext): Pro
 
 export interface LocalStack extends Stack {
   readonly sandboxes: LocalSandboxes;
+  templates(): Promise<TemplatesInSteps>;
   userTools(): Promise<UserTools>;
   /** Number of live sandboxes that this process holds. */
   liveSandboxes(): number;

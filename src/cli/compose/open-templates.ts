@@ -5,7 +5,7 @@ import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";
 import { createTemplates } from "../../template/create-templates.ts";
 import type { StoredTemplates } from "../../template/stored-templates.ts";
-import type { Templates } from "../../template/templates.ts";
+import type { TemplatesInSteps } from "../../template/templates-in-steps.ts";
 import { upstreamOptions } from "./open-egress.ts";
 
 interface TemplateParts {
@@ -21,7 +21,7 @@ interface TemplateParts {
 export async function openTemplates(
   config: Config,
   { runtimes, sandboxes, stored, secrets, record, report }: TemplateParts,
-): Promise<Templates & AsyncDisposable> {
+): Promise<TemplatesInSteps & AsyncDisposable> {
   const { home, quotas, template } = config;
   const { maxBytes, registries } = template;
   const reveal = (owner: string, name: string): Promise<string | undefined> => secrets.reveal(owner, name);

@@ -1,7 +1,7 @@
 import type { TurnsByKey } from "../../async/turns-by-key.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
-import type { SecretVault } from "../../secrets/secret-store.ts";
-import type { Templates } from "../../template/templates.ts";
+import type { NotedVault } from "../../secrets/secret-store.ts";
+import type { TemplatesInSteps } from "../../template/templates-in-steps.ts";
 import type { E2bDomain } from "./e2b-domain.ts";
 import type { OwnerKeys } from "./owner-keys.ts";
 import type { SandboxTokens } from "./sandbox-tokens.ts";
@@ -21,8 +21,8 @@ export interface E2bSettings {
 export interface E2b {
   readonly sandboxes: Sandboxes;
   /** Absent: none are served. */
-  readonly templates: (() => Promise<Templates>) | undefined;
-  readonly secrets: SecretVault | undefined;
+  readonly templates: (() => Promise<TemplatesInSteps>) | undefined;
+  readonly secrets: NotedVault | undefined;
   readonly tokens: SandboxTokens;
   readonly keys: OwnerKeys;
   readonly settings: E2bSettings;

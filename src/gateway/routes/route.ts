@@ -37,6 +37,8 @@ export interface TakenBody {
   readonly limitBytes?: number;
   /** It may be asked without a body, and then without a type. Its schema must take undefined. */
   readonly isOptional?: true;
+  /** A body of no type is taken as one of these. */
+  readonly isUntyped?: true;
 }
 
 /** One method and path of a surface: what it asks of its caller, what it takes, what it answers. */

@@ -21,7 +21,7 @@ export function assertTaken(headers: IncomingHttpHeaders, route: Route | undefin
   const { types = [JSON_TYPE] } = route?.takes ?? {};
   if ((takesNoBody(route) || route?.takes?.isOptional) && !hasBody(headers)) return;
   const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
-  if (type !== undefined && types.includes(type)) return;
+  if (type === undefined ? route?.takes?.isUntyped : types.includes(type)) return;
   throw new BelljarError("MEDIA_TYPE_UNSUPPORTED", `Send the body with content-type: ${types.join(" or ")}`);
 }
 

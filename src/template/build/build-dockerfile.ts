@@ -1,5 +1,6 @@
 import { printable, printableText } from "../../files/printable.ts";
 import { invalidLine } from "./dockerfile-error.ts";
+import { openArchiveTree } from "./archive-tree.ts";
 import { applySetting, type SettingParts, toFolder, expandIn } from "./apply-setting.ts";
 import type { BuildParts } from "./build-parts.ts";
 import { copyFiles, type CopyRequest, readyFromContext, readyFromStage, toRequest } from "./copy-step.ts";
@@ -19,6 +20,10 @@ export interface BuildRequest {
   /** A folder of the host that the caller may read. */
   readonly context?: string | undefined;
   readonly takeImage: TakeImage;
+  /** Archives by the names that a `--from` says. */
+  readonly archives?: ReadonlyMap<string, string>;
+  /** The first line whose step is done again, and all after it, whatever earlier builds did. Default: none. */
+  readonly freshFrom?: number | undefined;
 }
 
 /**
@@ -62,19 +67,19 @@ class Build {
 
   async #begin(stage: Stage, index: number): Promise<StageState> {
     const from = await this.#find(stage, index);
-    this.#parts.log(`FROM ${printable(stage.image)}${stage.name === undefined ? "" : ` AS ${stage.name}`}\n`);
+    this.#parts.log(`FROM ${printable(stage.image)}${stage.name === undefined ? "" : ` AS ${stage.name}`}\n`, stage.line);
     return { ...from, args: new Map() };
   }
 
   /** A stage before this one, or what `FROM` may name. */
-  async #find(from: Pick<Stage, "image" | "line" | "platform">, before: number): Promise<StageState> {
+  async #find(from: Pick<Stage, "image" | "only" | "line" | "platform">, before: number): Promise<StageState> {
     const found = findStage(this.#request.file.stages.slice(0, before), from.image);
     return found === undefined ? findBase(this.#parts, from, this.#request.takeImage) : this.stage(found);
   }
 
   async #apply(state: StageState, step: Step, index: number): Promise<StageState> {
     const { log } = this.#parts;
-    log(`${printableText(step.text)}\n`);
+    if (step.text !== "") log(`${printableText(step.text)}\n`, step.line);
     if (step.kind === "ignored") log(`  left out: ${step.why}\n`);
     switch (step.kind) {
       case "run":
@@ -101,9 +106,10 @@ class Build {
 
   #run(state: StageState, step: RunStep): Promise<StageState> {
     const parts = this.#parts;
+    const { line } = step;
     const { env, args, user, workdir = "/", shell } = state;
     const depends = ["run", step.command, sorted(Object.entries(env)), sorted(args), user, workdir, shell, parts.reach, ...step.mounts]; // no secret itself
-    return this.#cached(state, depends, () =>
+    return this.#cached(state, { line, depends }, () =>
       inSandbox(parts, state, async (sandbox) => {
         await runCommand(parts, sandbox, { state, step });
         return freezeStep(parts, sandbox);
@@ -112,23 +118,37 @@ class Build {
   }
 
   async #workdir(state: StageState, step: WorkdirStep): Promise<StageState> {
-    const workdir = toFolder(state, expandIn(state, step, this.#request.file.escape)(step.value), step.line).replace(/(?<=[^])\/$/, "");
-    const made = await this.#cached(state, ["workdir", workdir], () => makeFolder(this.#parts, state, { path: workdir, line: step.line }));
-    return { ...made, workdir };
+    const { line, owner } = step;
+    const path = toFolder(state, expandIn(state, step, this.#request.file.escape)(step.value), line).replace(/(?<=[^])\/$/, "");
+    const depends = ["workdir", path, ...(owner === undefined ? [] : [owner])];
+    const made = await this.#cached(state, { line, depends }, () => makeFolder(this.#parts, state, { path, line, owner }));
+    return { ...made, workdir: path };
   }
 
   async #copy(state: StageState, step: CopyStep, index: number): Promise<StageState> {
     const request = toRequest(state, step, this.#request.file.escape);
+    const archive = step.from === undefined ? undefined : this.#request.archives?.get(step.from);
+    if (archive !== undefined) return this.#copyArchive(state, request, archive);
     if (step.from !== undefined) return this.#copyFrom(state, request, await this.#find({ image: step.from, line: step.line }, index));
-    const ready = await readyFromContext(await this.#openContext(step.line), request, this.#work);
+    return this.#copyTree(state, request, await this.#openContext(step.line));
+  }
+
+  async #copyTree(state: StageState, request: CopyRequest, tree: SourceTree): Promise<StageState> {
+    const ready = await readyFromContext(tree, request, this.#work);
     const depends = [...dependsOf(request), ready.digest];
-    return this.#cached(state, depends, () => copyFiles(this.#parts, state, ready));
+    return this.#cached(state, { line: request.line, depends }, () => copyFiles(this.#parts, state, ready));
+  }
+
+  async #copyArchive(state: StageState, request: CopyRequest, path: string): Promise<StageState> {
+    const { scratch, maxBytes } = this.#parts;
+    await using tree = await openArchiveTree(path, { scratch, maxBytes, line: request.line, work: this.#work });
+    return await this.#copyTree(state, request, tree);
   }
 
   #copyFrom(state: StageState, request: CopyRequest, from: StageState): Promise<StageState> {
     const parts = this.#parts;
     const depends = [...dependsOf(request), this.#below(from)];
-    return this.#cached(withOrigin(state, from, request.line), depends, () =>
+    return this.#cached(withOrigin(state, from, request.line), { line: request.line, depends }, () =>
       inSandbox(parts, from, async (sandbox) =>
         copyFiles(
           parts,
@@ -146,10 +166,12 @@ class Build {
   }
 
   /** The step's result: of an earlier build, if it depended on the same. */
-  async #cached(state: StageState, depends: readonly unknown[], make: () => Promise<StepResult>): Promise<StageState> {
+  async #cached(state: StageState, { line, depends }: Depending, make: () => Promise<StepResult>): Promise<StageState> {
     const { cache, log } = this.#parts;
     const all = [...this.#below(state), ...depends];
-    const found = await cache.find(all, (layers) => this.#hold(layers));
+    const isFresh = line >= (this.#request.freshFrom ?? Infinity);
+    if (isFresh) await cache.forget(all);
+    const found = isFresh ? undefined : await cache.find(all, (layers) => this.#hold(layers));
     if (found) log("  as built before\n");
     const result = found ?? (await make());
     const next = withResult(state, result, this.#parts);
@@ -168,6 +190,12 @@ class Build {
   #below({ base, layers }: StageState): readonly unknown[] {
     return [base, this.#parts.states.markBase(base), layers];
   }
+}
+
+/** A step, and what its result depends on beside what it begins with. */
+interface Depending {
+  readonly line: number;
+  readonly depends: readonly unknown[];
 }
 
 function dependsOf({ sources, destination, chown, mode }: CopyRequest): readonly unknown[] {

@@ -18,6 +18,8 @@ export interface BuildParts {
   readonly stored: StoredTemplates;
   readonly sandboxes: Pick<LocalSandboxes, "create" | "freezeForTemplate">;
   readonly cache: StepCache;
+  /** A folder with room for archives without their compression. */
+  readonly scratch: string;
   /** Of all files of a stage. */
   readonly maxBytes: number;
   /** As the caller wished it. */

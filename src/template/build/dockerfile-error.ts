@@ -4,8 +4,8 @@ import { printable } from "../../files/printable.ts";
 const SHOWN_MAX = 80;
 
 /** `problem` says what is wrong, and what to do. */
-export function invalidLine(line: number, problem: string): BelljarError {
-  return new BelljarError("DOCKERFILE_INVALID", `Line ${line} of the Dockerfile: ${problem}`);
+export function invalidLine(line: number, problem: string, cause?: unknown): BelljarError {
+  return new BelljarError("DOCKERFILE_INVALID", `Line ${line} of the Dockerfile: ${problem}`, { cause });
 }
 
 /** A text of the file, for a message. */

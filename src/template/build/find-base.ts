@@ -1,6 +1,7 @@
 import { BARE_BASE, DEFAULT_BASE } from "../../runtime/runtime.ts";
 import { assertWorkspaceGranted } from "../../sandbox/grants.ts";
 import type { TakenConfig } from "../image-config.ts";
+import { noTemplate } from "../parse-options.ts";
 import type { UnpackedImage } from "../unpack-image.ts";
 import type { BuildParts } from "./build-parts.ts";
 import { invalidLine, quoted } from "./dockerfile-error.ts";
@@ -9,6 +10,7 @@ import { SHELL, type StageState } from "./stage-state.ts";
 /** What a FROM or a `--from` names that is no stage. */
 export interface FromName {
   readonly image: string;
+  readonly only?: "template" | "image" | undefined;
   readonly platform?: string | undefined;
   readonly line: number;
 }
@@ -23,11 +25,14 @@ const EMPTY = { layers: [], bytes: 0, env: {}, args: new Map<string, string>(), 
  * user has the layers from then on. Rejects with `DOCKERFILE_INVALID`, and as an import does.
  */
 export async function findBase(parts: BuildParts, from: FromName, takeImage: TakeImage): Promise<StageState> {
-  const { image } = from;
+  const { image, only } = from;
+  if (only === "image") return fromImage(await takeImage(from));
   if (image === "scratch") return { ...EMPTY, base: BARE_BASE.template };
   if (image === DEFAULT_BASE.template) return { ...EMPTY, base: DEFAULT_BASE.template };
   if (image.startsWith(".")) throw invalidLine(from.line, `${quoted(image)} is a relative path: name the image by its absolute path`);
-  return (await fromTemplate(parts, from)) ?? fromImage(await takeImage(from));
+  const found = await fromTemplate(parts, from);
+  if (!found && only === "template") throw noTemplate(image);
+  return found ?? fromImage(await takeImage(from));
 }
 
 function fromImage({ layers, parts, bytes, config }: Awaited<ReturnType<TakeImage>>): StageState {

@@ -31,6 +31,8 @@ export interface CopyStep extends Line {
 export interface WorkdirStep extends Line {
   readonly kind: "workdir";
   readonly value: string;
+  /** Whom the folder belongs to if the step makes it. Default: root. No Dockerfile says one. */
+  readonly owner?: string;
 }
 
 export interface EnvStep extends Line {
@@ -60,6 +62,8 @@ export interface FromWish {
   readonly kind: "from";
   readonly line: number;
   readonly image: string;
+  /** It names nothing else. No Dockerfile says so. */
+  readonly only?: "template" | "image";
   readonly platform?: string;
   readonly name?: string;
 }

@@ -49,7 +49,11 @@ export async function openContext(path: string, work: MatchWork): Promise<Source
   };
 }
 
-async function listBelow(all: ReadonlyMap<string, SourceEntry>, path: string, work: MatchWork): Promise<ReadonlyMap<string, SourceEntry>> {
+export async function listBelow(
+  all: ReadonlyMap<string, SourceEntry>,
+  path: string,
+  work: MatchWork,
+): Promise<ReadonlyMap<string, SourceEntry>> {
   const found = new Map<string, SourceEntry>();
   for (const [key, entry] of all) {
     await work.next();

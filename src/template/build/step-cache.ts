@@ -91,6 +91,12 @@ export class StepCache {
     await this.#trim();
   }
 
+  /** What depends on this is made again. */
+  async forget(depends: unknown): Promise<void> {
+    const found = await this.#parts.files.read(this.#name(depends).id);
+    if (found?.owner === this.#parts.owner) await this.drop(found);
+  }
+
   async own(): Promise<readonly StepRecord[]> {
     const { owner, runtime } = this.#parts;
     return (await this.#parts.files.list()).filter((one) => one.owner === owner && one.runtime === runtime);

@@ -35,8 +35,8 @@ export async function freezeStep(parts: BuildParts, sandbox: Sandbox): Promise<S
   return frozen;
 }
 
-/** Makes a folder of root's, if it is not there. */
-export function makeFolder(parts: BuildParts, state: StageState, { path, line }: NamedFolder): Promise<StepResult> {
+/** Makes a folder, if it is not there. */
+export function makeFolder(parts: BuildParts, state: StageState, { path, line, owner }: NamedFolder): Promise<StepResult> {
   return inSandbox(parts, state, async (sandbox) => {
     const { files } = sandbox.guest;
     const call = { user: ROOT, signal: parts.signal };
@@ -44,6 +44,7 @@ export function makeFolder(parts: BuildParts, state: StageState, { path, line }:
     if (found?.type === "directory") return { layers: state.layers, bytes: 0 };
     if (found) throw invalidLine(line, `${quoted(path)} is no folder`);
     await files.makeDirectory(path, { ...call, mode: 0o755, parents: true });
+    if (owner !== undefined) await giveTo(sandbox, { owner, path, signal: parts.signal });
     return freezeStep(parts, sandbox);
   });
 }
@@ -51,6 +52,15 @@ export function makeFolder(parts: BuildParts, state: StageState, { path, line }:
 interface NamedFolder {
   readonly path: string;
   readonly line: number;
+  /** Default: root. */
+  readonly owner?: string | undefined;
+}
+
+/** Rejects with `COMMAND_FAILED` for somebody whom the image does not know. */
+async function giveTo({ guest }: Sandbox, { owner, path, signal }: { owner: string; path: string; signal: AbortSignal }): Promise<void> {
+  const { exitCode, stderr } = await guest.run({ argv: ["chown", "--", owner, path], cwd: "/", user: ROOT, maxOutputBytes: 1_000, signal });
+  if (exitCode !== 0)
+    throw new BelljarError("COMMAND_FAILED", `${quoted(path)} cannot be given to ${quoted(owner)}: ${stderr.toString().trim()}`);
 }
 
 /** The stage with what a step has written. Throws `IMAGE_TOO_LARGE`. */

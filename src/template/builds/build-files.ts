@@ -8,6 +8,8 @@ import { type BuildRecord, parseBuild, writeBuild } from "./build-record.ts";
 
 const RECORD = "build.json";
 const LOG = "log";
+/** Of a planned build that has begun: once alone. */
+const BEGUN = "begun";
 const PARALLEL = 16;
 const KEPT_MS = 7 * 86_400_000;
 /** Far more than the few system calls of `begin` take. */
@@ -34,12 +36,19 @@ export class BuildFiles {
   }
 
   async end(record: BuildRecord): Promise<void> {
-    const path = join(this.folder(record.id), RECORD);
+    await this.#replace(record, true);
+  }
+
+  /** Of one that was planned. False if it has begun already. */
+  async start(record: BuildRecord): Promise<boolean> {
+    const path = join(this.folder(record.id), BEGUN);
     try {
-      await replaceFile(path, writeBuild(record), { flush: true });
+      if (!(await createFile(path, ""))) return false;
     } catch (cause) {
       throw fileError(path, cause);
     }
+    await this.#replace(record, false);
+    return true;
   }
 
   /** Undefined for what is no id, and for a damaged record. */
@@ -75,6 +84,15 @@ export class BuildFiles {
 
   log(id: string): string {
     return join(this.folder(id), LOG);
+  }
+
+  async #replace(record: BuildRecord, flush: boolean): Promise<void> {
+    const path = join(this.folder(record.id), RECORD);
+    try {
+      await replaceFile(path, writeBuild(record), { flush });
+    } catch (cause) {
+      throw fileError(path, cause);
+    }
   }
 
   async #removeOld(path: string): Promise<void> {

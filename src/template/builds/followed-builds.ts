@@ -10,13 +10,11 @@ import type { BuildName, Builds, LogWish } from "../templates.ts";
 import type { BuildInfo, BuildLogPage } from "../wire/build-schema.ts";
 import type { TemplateOptions } from "../wire/template-schema.ts";
 import type { BuildFiles } from "./build-files.ts";
-import { type BuildRecord, toBuild } from "./build-record.ts";
+import { type BuildRecord, isWaiting, toBuild } from "./build-record.ts";
+import { makeRoom } from "./build-room.ts";
 import { LogFile, readLog } from "./log-file.ts";
+import { stampLines } from "./stamped-log.ts";
 
-/** Of one owner at once. */
-const GOING_MAX = 8;
-/** Of one owner, with those that go on. Beyond them the oldest go. */
-const KEPT_MAX = 32;
 const MESSAGE_MAX = 4_000;
 
 export interface FollowedBuildsOptions {
@@ -46,15 +44,20 @@ export class FollowedBuilds implements Builds, AsyncDisposable {
     const record: BuildRecord = { version: 1, id: createSandboxId(), name: parsed.name, owner: principal.id, by, startedAt: new Date() };
     await files.begin(record);
     try {
-      await this.#makeRoom(principal);
+      await makeRoom(files, principal);
     } catch (cause) {
       await files.forget(record.id);
       throw cause;
     }
-    const stop = new AbortController();
-    const done = this.#follow({ principal, id: record.id, options: parsed, signal: stop.signal }, record);
-    this.#going.set(record.id, { stop, done });
+    this.follow({ principal, id: record.id, options: parsed }, record);
     return toBuild(record);
+  }
+
+  /** Makes what has begun, and writes down what becomes of it. */
+  follow(begun: Omit<Begun, "log" | "signal">, record: BuildRecord): void {
+    const stop = new AbortController();
+    const done = this.#follow({ ...begun, signal: stop.signal }, record);
+    this.#going.set(record.id, { stop, done });
   }
 
   async info(principal: Principal, build: BuildName): Promise<BuildInfo> {
@@ -91,15 +94,16 @@ export class FollowedBuilds implements Builds, AsyncDisposable {
   async #follow(wish: Omit<Begun, "log">, record: BuildRecord): Promise<void> {
     const { files, make, report } = this.#options;
     const log = new LogFile(files.log(record.id));
-    let error: BuildRecord["error"];
+    const said = record.names ? stampLines(log) : log;
+    let [error, step]: [BuildRecord["error"], number] = [undefined, 0];
     try {
-      await make({ ...wish, log: (text) => log.write(text) });
+      await make({ ...wish, log: (text, line = step) => said.write(text, (step = line)) });
     } catch (cause) {
-      error = this.#tell(wish.signal.aborted ? wish.signal.reason : cause);
+      error = this.#tell(wish.signal.aborted ? wish.signal.reason : cause, (failure) => wish.work?.tell?.(failure, step));
     }
-    await log.end();
+    await said.end();
     try {
-      await files.end({ ...record, endedAt: new Date(), ...(error && { error }) });
+      await files.end({ ...record, endedAt: new Date(), ...(error && { error, ...(record.names && { step }) }) });
     } catch (cause) {
       report(`What became of the build ${record.id} of "${record.name}" cannot be written: ${String(cause)}`);
       await files.forget(record.id).catch(() => undefined);
@@ -107,28 +111,17 @@ export class FollowedBuilds implements Builds, AsyncDisposable {
     this.#going.delete(record.id);
   }
 
-  #tell(cause: unknown): BuildRecord["error"] {
+  #tell(cause: unknown, tell: (failure: BelljarError) => string | undefined): BuildRecord["error"] {
     const code = cause instanceof BelljarError ? cause.code : "INTERNAL";
     if (code === "INTERNAL") this.#options.report(`A build has failed: ${String(cause)}`);
-    const message = cause instanceof BelljarError ? cause.message : "The build has failed: the log of the server says why";
+    const message = cause instanceof BelljarError ? (tell(cause) ?? cause.message) : "The build has failed: the log of the server says why";
     return { code, message: printableText(message).slice(0, MESSAGE_MAX) };
-  }
-
-  /** The one that begins is there already: of several that come at once none is too many, though all may be refused. */
-  async #makeRoom({ id: owner }: Principal): Promise<void> {
-    const { files } = this.#options;
-    const own = (await files.list()).filter((one) => one.owner === owner);
-    const builds = await Promise.all(own.map(toBuild));
-    const ended = builds.filter(({ state }) => state !== "building").toSorted((a, b) => a.startedAt.getTime() - b.startedAt.getTime());
-    if (builds.length - ended.length > GOING_MAX)
-      throw new BelljarError("QUOTA_EXCEEDED", `${GOING_MAX} of your builds go on: wait for one, or stop one`, { retryAfterMs: 10_000 });
-    for (const { id } of ended.slice(0, Math.max(0, builds.length - KEPT_MAX))) await files.forget(id);
   }
 
   /** Somebody else's build and none are the same answer. */
   async #find({ id: owner }: Principal, { name, id }: BuildName): Promise<BuildRecord> {
     const found = await this.#options.files.find(id);
-    if (found?.owner === owner && found.name === name) return found;
+    if (found?.owner === owner && found.name === name && !isWaiting(found)) return found;
     throw new BelljarError("TEMPLATE_NOT_FOUND", "There is no such build of yours: builds are told of for a week");
   }
 }

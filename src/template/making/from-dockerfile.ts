@@ -1,8 +1,9 @@
+import { join } from "node:path";
 import { BARE_BASE } from "../../runtime/runtime.ts";
 import { needStates } from "../../sandbox/state/state-errors.ts";
 import { templateUser } from "../../sandbox/template-source.ts";
 import { assertSecrets } from "../build/assert-secrets.ts";
-import { buildDockerfile } from "../build/build-dockerfile.ts";
+import { buildDockerfile, type BuildRequest } from "../build/build-dockerfile.ts";
 import type { BuildParts } from "../build/build-parts.ts";
 import { findContext } from "../build/find-context.ts";
 import type { FromName, TakeImage } from "../build/find-base.ts";
@@ -11,7 +12,7 @@ import { parseDockerfile } from "../build/parse-dockerfile.ts";
 import { ROOT } from "../build/root-user.ts";
 import type { StageState } from "../build/stage-state.ts";
 import { commandOf } from "../image-config.ts";
-import type { Making, MakingParts, Wish } from "./making.ts";
+import type { BuildWork, Making, MakingParts, Wish } from "./making.ts";
 import { takeImage, type TakenImage } from "./take-image.ts";
 import { tryTemplate, type Untried } from "./try-template.ts";
 import { type Held, whileHolding } from "./while-holding.ts";
@@ -23,17 +24,32 @@ export async function fromDockerfile(parts: MakingParts, wish: Wish, text: strin
   const file = parseDockerfile(text, { buildArgs, target });
   assertSecrets(file, secrets);
   const context = await findContext(file, named, { principal, home: parts.home });
+  return build(parts, wish, { file, buildArgs, context });
+}
+
+/** The same of steps that nobody wrote into a file. */
+export async function fromSteps(parts: MakingParts, wish: Wish, { file, archives, freshFrom }: BuildWork): Promise<Making> {
+  return build(parts, wish, { file, buildArgs: {}, archives, freshFrom });
+}
+
+async function build(parts: MakingParts, wish: Wish, request: Omit<BuildRequest, "takeImage">): Promise<Making> {
+  const { principal, options } = wish;
+  const { file } = request;
   const reach = await parts.sandboxes.networkOf(principal, options.network);
   const states = needStates(parts.runtimes.choose(principal));
   return whileHolding(states, templateUser(wish), async (held) => {
-    const build = toBuildParts(parts, wish, { held, reach });
-    const built = await buildDockerfile(build, { file, buildArgs, context, takeImage: takeImages(parts, wish, held) });
+    const ready = toBuildParts(parts, wish, { held, reach });
+    const built = await buildDockerfile(ready, { ...request, takeImage: takeImages(parts, wish, held) });
+    wish.log("", FINAL_STEP);
     await states.flushLayers([...built.layers, ...(built.parts ?? [])], wish.signal); // those of kept steps too
     const source = { kind: "dockerfile", from: file.stages.at(-1)?.image ?? "" } as const;
-    const making = await tryTemplate(parts, wish, { source, runtime: build.runtime, ...toUntried(built) });
+    const making = await tryTemplate(parts, wish, { source, runtime: ready.runtime, ...toUntried(built) });
     return { ...making, ...(built.start && { start: built.start }) };
   });
 }
+
+/** In the place of a line: after all steps. */
+export const FINAL_STEP = -1;
 
 /** All images of a build have the room of one template together, and one that it names twice is taken once. */
 function takeImages(parts: MakingParts, wish: Wish, held: Held): TakeImage {
@@ -53,13 +69,14 @@ function takeImages(parts: MakingParts, wish: Wish, held: Held): TakeImage {
 }
 
 function toBuildParts(parts: MakingParts, wish: Wish, more: Pick<BuildParts, "held" | "reach">): BuildParts {
-  const { stored, sandboxes, maxBytes } = parts;
+  const { home, stored, sandboxes, maxBytes } = parts;
+  const scratch = join(home, "templates");
   const { principal, id, options, log, signal } = wish;
   const { name, network, secrets = {} } = options;
   const runtime = parts.runtimes.choose(principal);
   const of = { principal, id, name, runtime: runtime.name, states: needStates(runtime), user: templateUser(wish) };
   const cache = openStepCache(parts, principal, runtime);
-  return { ...of, stored, sandboxes, maxBytes, network, cache, secrets, log, signal, ...more };
+  return { ...of, stored, sandboxes, scratch, maxBytes, network, cache, secrets, log, signal, ...more };
 }
 
 /** On the host's own programs, where nobody says a user or a folder, both are the base's. */

@@ -1,10 +1,11 @@
 import { BelljarError } from "../../errors.ts";
 import { findRoom, tellRoom } from "../quota-room.ts";
 import { fromDebian } from "./from-debian.ts";
-import { fromDockerfile } from "./from-dockerfile.ts";
+import { fromDockerfile, fromSteps } from "./from-dockerfile.ts";
 import { fromFolder } from "./from-folder.ts";
 import { fromImage } from "./from-image.ts";
 import { fromSnapshot } from "./from-snapshot.ts";
+import { fromTemplate } from "./from-template.ts";
 import type { Making, MakingParts, Wish } from "./making.ts";
 
 /** Makes what a wish names. It takes no more than the quota leaves. On rejection no layer has the template as its user. */
@@ -19,8 +20,8 @@ export async function makeTemplate(parts: MakingParts, wish: Wish): Promise<Maki
 }
 
 /** Only what is there already, an image or a snapshot, needs no root of a sandbox. */
-function assertRoot({ root = true }: MakingParts, { options: { image, snapshot } }: Wish): void {
-  if (root || image !== undefined || snapshot !== undefined) return;
+function assertRoot({ root = true }: MakingParts, { options: { image, snapshot }, copyOf }: Wish): void {
+  if (root || image !== undefined || snapshot !== undefined || copyOf) return;
   throw new BelljarError(
     "FORBIDDEN",
     "Dockerfiles, folders and Debian suites are built by root of a sandbox, and the configuration (sandbox.root) allows none: import an image or a snapshot",
@@ -29,6 +30,9 @@ function assertRoot({ root = true }: MakingParts, { options: { image, snapshot }
 
 function fromFiles(parts: MakingParts, wish: Wish): Promise<Making> {
   const { image = "", dockerfile, folder, debian, snapshot } = wish.options;
+  const { work, copyOf } = wish;
+  if (copyOf) return fromTemplate(parts, wish, copyOf);
+  if (work) return fromSteps(parts, wish, work);
   if (snapshot !== undefined) return fromSnapshot(parts, wish, snapshot);
   if (dockerfile !== undefined) return fromDockerfile(parts, wish, dockerfile);
   if (folder !== undefined) return fromFolder(parts, wish, folder);

@@ -1,7 +1,10 @@
+import type { BelljarError } from "../../errors.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { Runtimes } from "../../sandbox/runtimes.ts";
 import type { Principal, Quotas } from "../../sandbox/sandbox.ts";
 import type { KnownClaim } from "../../sandbox/state/claimed-files.ts";
+import type { Dockerfile } from "../build/parse-dockerfile.ts";
+import type { RegistryCredential } from "../oci/registry/registry-auth.ts";
 import type { RegistryParts } from "../open-registry.ts";
 import type { StoredTemplates } from "../stored-templates.ts";
 import type { TemplateRecord } from "../template-record.ts";
@@ -24,12 +27,30 @@ export interface MakingParts {
   readonly quotas?: Quotas;
 }
 
+/** What is built in the place of what the options name: something that no option says. */
+export interface BuildWork {
+  /** Its lines are the numbers of steps. */
+  readonly file: Dockerfile;
+  /** Of files that are copied, by the names that a `--from` says. */
+  readonly archives: ReadonlyMap<string, string>;
+  /** The first step that is done again, whatever earlier builds did. */
+  readonly freshFrom?: number | undefined;
+  /** For the registry of the images. Default: as the configuration says. */
+  readonly credential?: RegistryCredential | undefined;
+  /** Says to people why it failed at this step. Default: the error's own message. */
+  readonly tell?: ((cause: BelljarError, step: number) => string) | undefined;
+}
+
 /** One template to be made. */
 export interface Wish {
   readonly principal: Principal;
   /** Of the template. */
   readonly id: string;
   readonly options: TemplateOptions;
+  /** In the place of a source of the options. `names`: all that the template gets. */
+  readonly work?: (BuildWork & { readonly names: readonly string[] }) | undefined;
+  /** The same: it becomes a copy of this one. */
+  readonly copyOf?: TemplateRecord | undefined;
   /** Of the owner, those that were there or in the making before. */
   readonly earlier: readonly KnownClaim[];
   readonly log: BuildLog;
@@ -57,4 +78,5 @@ export type Making = Pick<
   | "command"
   | "entrypoint"
   | "tookIn"
+  | "copyOf"
 >;

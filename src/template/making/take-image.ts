@@ -37,7 +37,11 @@ export async function takeImage(parts: MakingParts, wish: Wish, named: NamedImag
   return { ...unpacked, config, digest: image.digest, platform: writePlatform(image.config.platform) };
 }
 
-async function open(parts: MakingParts, { principal, options, signal }: Wish, { image, platform: wanted }: NamedImage): Promise<OciImage> {
+async function open(
+  parts: MakingParts,
+  { principal, options, work, signal }: Wish,
+  { image, platform: wanted }: NamedImage,
+): Promise<OciImage> {
   const { home, maxBytes, sandboxes, registry } = parts;
   const platform = parsePlatform(wanted);
   if (image.startsWith("/")) {
@@ -47,5 +51,5 @@ async function open(parts: MakingParts, { principal, options, signal }: Wish, { 
   }
   if (!registry) throw new BelljarError("NOT_SUPPORTED", "These templates were opened without registries: name a layout or an archive");
   const state = await sandboxes.networkOf(principal, options.network);
-  return openRegistry(registry, { reference: image, owner: principal.id, state, platform }, signal);
+  return openRegistry(registry, { reference: image, owner: principal.id, state, platform, credential: work?.credential }, signal);
 }

@@ -49,8 +49,11 @@ function toArchive(name: string, { handle }: ImageFile, index: TarIndex): OpenAr
   };
 }
 
-/** A compressed archive has no places that one could read from. It is uncompressed once, into a file of the scratch folder. */
-async function openPlain(path: string, scratch: Scratch, signal: AbortSignal): Promise<ImageFile> {
+/**
+ * A compressed archive has no places that one could read from. It is uncompressed once, into a file of the scratch folder. The caller closes
+ * the file.
+ */
+export async function openPlain(path: string, scratch: Scratch, signal: AbortSignal): Promise<ImageFile> {
   const file = await openImageFile(path);
   let isKept = false;
   try {

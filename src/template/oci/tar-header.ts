@@ -2,12 +2,17 @@ import { invalidImage } from "./image-error.ts";
 
 export const BLOCK_BYTES = 512;
 
-export type TarKind = "file" | "link" | "long-name" | "long-link" | "pax" | "other";
+export type TarKind = "file" | "link" | "directory" | "long-name" | "long-link" | "pax" | "other";
 
 export interface TarHeader {
   readonly kind: TarKind;
   readonly name: string;
+  /** From the archive's root, unless it is absolute. */
   readonly link: string;
+  /** The text of a symbolic link. Absent: it is none. */
+  readonly target?: string;
+  /** Permissions alone. */
+  readonly mode: number;
   readonly size: number;
 }
 
@@ -17,11 +22,13 @@ const KINDS: Readonly<Record<string, TarKind>> = {
   "7": "file",
   "1": "link",
   "2": "link",
+  "5": "directory",
   L: "long-name",
   K: "long-link",
   x: "pax",
 };
 const CHECKSUM_AT = 148;
+const PERMISSIONS = 0o777;
 
 /** Parses the header of an entry. Returns undefined for the zeros at a tar's end. Throws `IMAGE_INVALID`. */
 export function parseTarHeader(block: Buffer): TarHeader | undefined {
@@ -32,11 +39,14 @@ export function parseTarHeader(block: Buffer): TarHeader | undefined {
   const prefix = readText(block, 257, 8) === "ustar" ? readText(block, 345, 155) : "";
   const name = readText(block, 0, 100);
   const kind = KINDS[type] ?? "other";
+  const link = readText(block, 157, 100);
   return {
     kind,
     name: prefix === "" ? name : `${prefix}/${name}`,
-    link: type === "1" || type === "2" ? toTarget(type, name, readText(block, 157, 100)) : "",
-    size: kind === "link" ? 0 : readSize(block),
+    link: type === "1" || type === "2" ? toTarget(type, name, link) : "",
+    ...(type === "2" && { target: link }),
+    mode: readOctal(block, 100, 8) & PERMISSIONS,
+    size: kind === "link" || kind === "directory" ? 0 : readSize(block),
   };
 }
 

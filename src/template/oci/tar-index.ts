@@ -32,6 +32,23 @@ export class TarIndex {
 /** Reads the headers of a tar alone, and passes over what lies between them. */
 export async function readTarIndex(file: ImageFile, signal: AbortSignal): Promise<TarIndex> {
   const places = new Map<string, Place>();
+  for await (const { kind, name, link, body } of readTarEntries(file, { max: ENTRIES_MAX, signal })) {
+    if (kind === "file") places.set(toKey(name), body);
+    if (kind === "link") places.set(toKey(name), { link: toKey(link) });
+  }
+  return new TarIndex(places);
+}
+
+/** An entry of a tar, with what other entries say of it, and where its content lies. */
+export interface TarEntry extends TarHeader {
+  readonly body: Extent;
+}
+
+/** The entries of a tar in its order. Rejects with `IMAGE_INVALID` for a damaged one, and for one of more than `max` entries. */
+export async function* readTarEntries(
+  file: ImageFile,
+  { max, signal }: { readonly max: number; readonly signal: AbortSignal },
+): AsyncGenerator<TarEntry> {
   let pending: Partial<TarHeader> = {};
   let entries = 0;
   for (let at = 0; at + BLOCK_BYTES <= file.size;) {
@@ -39,16 +56,14 @@ export async function readTarIndex(file: ImageFile, signal: AbortSignal): Promis
     const header = parseTarHeader(await readBlock(file.handle, at));
     if (!header) break;
     entries += 1;
-    if (entries > ENTRIES_MAX) throw invalidImage(`its archive has more than ${ENTRIES_MAX} entries`);
+    if (entries > max) throw invalidImage(`its archive has more than ${max} entries`);
     const full = isExtra(header) ? header : { ...header, ...pending };
     const body = { offset: at + BLOCK_BYTES, size: full.size };
     if (body.offset + body.size > file.size) throw invalidImage(`its archive ends within "${shown(full.name)}"`);
     pending = isExtra(header) ? { ...pending, ...(await readExtra(file.handle, { header, body }, signal)) } : {};
-    if (full.kind === "file") places.set(toKey(full.name), body);
-    if (full.kind === "link") places.set(toKey(full.name), { link: toKey(full.link) });
+    if (!isExtra(full)) yield { ...full, body };
     at = body.offset + Math.ceil(body.size / BLOCK_BYTES) * BLOCK_BYTES;
   }
-  return new TarIndex(places);
 }
 
 async function readBlock(handle: FileHandle, at: number): Promise<Buffer> {
@@ -73,19 +88,19 @@ async function readExtra(
   if (header.kind === "pax") return parsePax(bytes);
   const end = bytes.indexOf(0);
   const text = bytes.subarray(0, end < 0 ? bytes.length : end).toString("utf8");
-  return header.kind === "long-name" ? { name: text } : { link: text };
+  return header.kind === "long-name" ? { name: text } : { link: text, target: text };
 }
 
 /** Records are `LENGTH KEY=VALUE\n`, where LENGTH counts all of the record. */
 function parsePax(bytes: Buffer): Partial<TarHeader> {
-  const found: { name?: string; link?: string; size?: number } = {};
+  const found: { name?: string; link?: string; target?: string; size?: number } = {};
   for (let at = 0; at < bytes.length;) {
     const [head, length, key] = /^(\d{1,5}) ([^=]{1,256})=/.exec(bytes.subarray(at, at + 300).toString("latin1")) ?? [];
     const end = at + Number(length);
     if (head === undefined || !(end > at + head.length && end <= bytes.length)) throw invalidImage("the records of an entry are damaged");
     const value = bytes.subarray(at + head.length, end - 1).toString("utf8");
     if (key === "path") found.name = value;
-    if (key === "linkpath") found.link = value;
+    if (key === "linkpath") found.link = found.target = value;
     if (key === "size") found.size = parseSize(value);
     at = end;
   }
@@ -99,7 +114,7 @@ function parseSize(text: string): number {
 }
 
 /** `./a/../b/` is `b`. What leads out of the tar leads to no entry. */
-function toKey(name: string): string {
+export function toKey(name: string): string {
   const parts: string[] = [];
   for (const part of name.split("/")) {
     if (part === "..") parts.pop();

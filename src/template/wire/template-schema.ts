@@ -47,6 +47,7 @@ export const templateSchema = z.object({
     .readonly()
     .optional()
     .describe("The part of `command` that stays when an image is run with other arguments"),
+  copyOf: z.string().min(1).optional().describe("Id of the template that it is another name of"),
   isShared: z.boolean().describe("Every caller may start sandboxes from it"),
 });
 

@@ -4,6 +4,9 @@ import { forkRoutes } from "./fork-routes.ts";
 import { lifeRoutes } from "./life-routes.ts";
 import { networkRoutes } from "./network-routes.ts";
 import { observeRoutes } from "./observe-routes.ts";
+import { secretRoutes } from "./secret-routes.ts";
+import { teamRoutes } from "./team-routes.ts";
+import { templateRoutes } from "./template-routes.ts";
 import { sandboxRoutes } from "./sandbox-routes.ts";
 import { snapshotRoutes } from "./snapshot-routes.ts";
 
@@ -16,5 +19,8 @@ export function controlRoutes(e2b: E2b): readonly Route[] {
     ...observeRoutes(e2b),
     ...snapshotRoutes(e2b),
     ...forkRoutes(e2b),
+    ...templateRoutes(e2b),
+    ...secretRoutes(e2b),
+    ...teamRoutes(),
   ];
 }
