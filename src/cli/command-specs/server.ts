@@ -15,6 +15,8 @@ const ADDING = `Without BELLJAR_URL the server is written to this home, and a ru
 may it see folders (--mount), run on this machine (--isolation none) or name variables as \${X}. Whoever adds it there
 approves it. With BELLJAR_URL it goes to that Belljar, which refuses these.
 --from FILE takes servers from a file of any MCP host: that of this NAME, or all.
+--learn runs the server in its sandbox, in this terminal. Call its tools there: TOOL KEY=VALUE ... What it then asks for
+is shown, and a rule is written for what you agree to.
   belljar server add memory -- npx -y @modelcontextprotocol/server-memory
   belljar server add far --url https://mcp.example.com/mcp --header Authorization="Bearer \${TOKEN}"`;
 
@@ -41,6 +43,7 @@ export const SERVER: readonly CommandSpec[] = [
       template: { type: "string", value: "NAME", description: "What its sandbox starts from (default base)" },
       isolation: { type: "string", value: "KIND", description: "sandbox (default), or none: run it on this machine" },
       pin: { type: "string", value: "KIND", description: "strict: block tools whose definition changes until you approve them" },
+      learn: { type: "boolean", description: "Run it first, and be asked about each place that its network refuses to it" },
       json: JSON_OPTION,
     },
     details: ADDING,

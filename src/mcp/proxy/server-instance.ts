@@ -44,8 +44,8 @@ export interface InstanceStart {
   readonly events: InstanceEvents;
   /** Is given what the server writes to stderr. */
   readonly said: (chunk: Buffer) => void;
-  /** Is given rules that would have allowed what its network refused. */
-  readonly missed: (rules: readonly string[]) => void;
+  /** Is given rules that would have allowed what its network refused, and the lines that tell of it. */
+  readonly missed: (rules: readonly string[], lines: readonly string[]) => void;
 }
 
 /** Starts a server, in a sandbox of the principal's unless its entry says otherwise, or reaches it. Rejects with an error that names it. */

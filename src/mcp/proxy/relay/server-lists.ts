@@ -15,7 +15,7 @@ const NO_LIMIT_MS = 24 * 3_600_000;
 /** The key of the instance that lists. */
 export const LISTS = "lists";
 
-const TOOLS: ItemList = { method: "tools/list", field: "tools", capability: "tools", key: "name" };
+export const TOOLS: ItemList = { method: "tools/list", field: "tools", capability: "tools", key: "name" };
 const OTHERS = {
   resources: { method: "resources/list", field: "resources", capability: "resources", key: "uri" },
   templates: { method: "resources/templates/list", field: "resourceTemplates", capability: "resources", key: "uriTemplate" },
