@@ -95,7 +95,7 @@ it("keeps every command with its options", () => {
       "server logout NAME --mcp-config --owner",
       "server logs NAME --json",
       "server restart NAME",
-      "server update NAME --json",
+      "server update NAME --yes --json",
       "approval list --json",
       "approval info ID --json",
       "approval give ID",

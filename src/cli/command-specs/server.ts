@@ -131,8 +131,9 @@ in the home, in a file that only you may read, and a running \`belljar serve\` u
     summary: "Install the newest version of the package of one",
     usage: "NAME",
     positionals: ONE,
-    options: { json: JSON_OPTION },
-    details: `What npx or uvx start is installed at its first start, and stays so until it is updated. ${WHERE}`,
+    options: { yes: { type: "boolean", short: "y", description: "Do not ask" }, json: JSON_OPTION },
+    details: `What npx or uvx start is installed at its first start, and stays so until it is updated. What the newest version lists otherwise than it was
+approved is shown, and asked for, before anything is taken. BELLJAR_URL names the running Belljar.`,
     load: () => import("../commands/server-update.ts"),
   },
 ];

@@ -3,7 +3,7 @@ import { BelljarError } from "../../errors.ts";
 import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { HubServer } from "../../mcp/proxy/hub-server.ts";
 import { listItems } from "../../mcp/proxy/relay/list-items.ts";
-import { TOOLS } from "../../mcp/proxy/relay/server-lists.ts";
+import { TOOLS } from "../../mcp/proxy/relay/list-server.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "../../mcp/proxy/server-instance.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { toToolArguments } from "../arguments-by-schema.ts";
@@ -48,7 +48,7 @@ export async function openTrials(call: CommandCall, context: CommandContext): Pr
   return {
     open: (server) => openTrial(parts, server, context),
     async [Symbol.asyncDispose]() {
-      await parts.programs?.[Symbol.asyncDispose]();
+      await parts.programs[Symbol.asyncDispose]();
       await stack[Symbol.asyncDispose]();
     },
   };

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
-import type { McpServerDetails, McpServerInfo } from "../../mcp/proxy/hub-server.ts";
-import type { UpdatedProgram } from "../../mcp/proxy/prepare/package-programs.ts";
+import type { McpServerDetails, McpServerInfo, ServerUpdate } from "../../mcp/proxy/hub-server.ts";
+import type { UpdateWish } from "../../mcp/proxy/server-updates.ts";
 import { assertMayManage } from "../../mcp/proxy/sources/may-manage.ts";
 import { serverDetails, serverInfo, serverLogs, serversAnswer, serverUpdate } from "../../remote/remote-servers.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
@@ -17,8 +17,8 @@ export interface McpServers {
   details(principal: Principal, name: string): Promise<McpServerDetails>;
   logs(principal: Principal, name: string): readonly string[];
   restart(principal: Principal, name: string): Promise<void>;
-  /** Rejects with `NOT_SUPPORTED` for one that is no package. */
-  update(principal: Principal, name: string, signal: AbortSignal): Promise<UpdatedProgram>;
+  /** Rejects with `NOT_SUPPORTED` for one that is no package, and with `MCP_SERVER_CHANGED` for a digest that is of something else. */
+  update(principal: Principal, wish: UpdateWish & { readonly name: string }, signal: AbortSignal): Promise<ServerUpdate>;
   /** Adds all or none. Those of a caller who may not manage servers wait for an approval. */
   add(principal: Principal, entries: Readonly<Record<string, Readonly<Record<string, unknown>>>>): Promise<void>;
   /** Resolves once each of these has listed its tools, has failed or waits for somebody; after a minute at most. */
@@ -32,6 +32,10 @@ const params = z.object({ name: z.string().max(200) });
 const added = z
   .looseObject({ name: z.string().min(1).max(200) })
   .describe("A name, and an entry as hosts write it: `command`, `args`, `env`, or `url`, `headers`; and the fields of Belljar's own");
+const updating = z.object({
+  look: z.boolean().optional().describe("Take nothing: show what the newest version would change"),
+  digest: z.string().max(100).optional().describe("Take what was looked at, and nothing else. Its definitions are approved with it"),
+});
 const approval = z.object({ digest: z.string().max(100).optional().describe("Of what was looked at: another state is not approved") });
 
 /** Without any, the list is empty and no name is known. */
@@ -128,8 +132,9 @@ function changingRoutes(servers: McpServers | undefined): readonly Route[] {
       summary:
         "Installs the newest version of the package that an MCP server is, and starts it anew if that is another one. A token needs the scope `servers`",
       params,
+      body: updating,
       answers: { 200: serverUpdate },
-      handle: ({ caller, params: { name }, signal }) => (servers ?? noMcpServers()).update(caller, name, signal),
+      handle: ({ caller, params: { name }, body, signal }) => (servers ?? noMcpServers()).update(caller, { ...body, name }, signal),
     }),
   ];
 }

@@ -29,7 +29,7 @@ export interface InstanceParts {
   readonly sandboxes: Pick<Sandboxes, "create">;
   readonly version: string;
   /** Installs what npx and uvx would. Absent: such commands run as they are. */
-  readonly programs?: PackagePrograms | undefined;
+  readonly programs?: Pick<PackagePrograms, "prepare"> | undefined;
   /** Templates of images. Absent: there are none. */
   readonly images?: ImageTemplates | undefined;
   /** Absent: servers get no secrets. */

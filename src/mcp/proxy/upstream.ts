@@ -7,27 +7,30 @@ import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";
 import { LastLines } from "../client/transport/last-lines.ts";
 import { shapeOf } from "./describe-server.ts";
-import type { HubServer, McpServerInfo } from "./hub-server.ts";
+import type { HubServer, McpServerInfo, ServerUpdate } from "./hub-server.ts";
 import { Instances } from "./instances.ts";
-import { updateServer } from "./prepare/open-server-sandbox.ts";
-import type { UpdatedProgram } from "./prepare/package-programs.ts";
+import type { PackagePrograms } from "./prepare/package-programs.ts";
 import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
 import { keyOf, type RelayContext } from "./relay/relay-context.ts";
 import { ServerCalls } from "./relay/server-calls.ts";
 import { ServerFollows } from "./relay/server-follows.ts";
-import { type Listed, ServerLists } from "./relay/server-lists.ts";
+import type { Listed } from "./relay/list-server.ts";
+import { ServerLists } from "./relay/server-lists.ts";
 import { definitionOf, digestsOf, linksOf, listedOf, NOTHING, type UsedDefinition } from "./relay/listed.ts";
 import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
 import { type HubLogins, isLoginOver, UpstreamLogin } from "./relay/upstream-login.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
 import type { ShownLists } from "./sources/pinned-lists.ts";
 import { blockedItem, type ServerPin } from "./sources/server-pin.ts";
+import { ServerUpdates, type UpdateWish } from "./server-updates.ts";
 
 const INSTANCES_MAX = 32;
 /** What is kept of what a server writes to stderr. */
 const LOG = { bytes: 64 * 1_024, lines: 1_000 };
 const MISSED_MAX = 20;
+
 export interface UpstreamParts extends InstanceParts {
+  readonly programs?: PackagePrograms | undefined;
   readonly schemas: () => Promise<JsonSchemas>;
   readonly idleMs: number;
   /** How many calls a server answers at once, and how many may wait. */
@@ -66,6 +69,7 @@ export class Upstream implements AsyncDisposable {
   readonly #calls: ServerCalls;
   readonly #follows: ServerFollows;
   readonly #login: UpstreamLogin | undefined;
+  readonly #updates: ServerUpdates;
   readonly #said = new LastLines(LOG);
   readonly #definitions: ServerDefinitions;
   /** Rules that would have allowed what its network refused. */
@@ -94,6 +98,7 @@ export class Upstream implements AsyncDisposable {
     this.#follows = new ServerFollows(this.#instances);
     const call = (...asked: Parameters<typeof this.request>): Promise<JsonObject> => this.request(...asked);
     this.#definitions = new ServerDefinitions({ ...parts, server, call });
+    this.#updates = new ServerUpdates(parts, server);
     this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances });
     this.restored = this.refresh().catch((cause: unknown) => report(String(cause)));
     const take = (listed: Listed): Promise<void> => this.#take(listed);
@@ -198,10 +203,20 @@ export class Upstream implements AsyncDisposable {
     await this.#lists.restart();
   }
 
-  /** Rejects with `NOT_SUPPORTED` for a server that is no package, and as the install does. */
-  async update(signal: AbortSignal): Promise<UpdatedProgram> {
-    const updated = await updateServer(this.#parts, this.#server, { principal: await this.#parts.principal(), signal });
-    if (updated.before !== updated.now) await this.restart();
+  /**
+   * Takes the newest version of its package, or that which was looked at, or only looks at it. Rejects with `NOT_SUPPORTED` for a server that is no
+   * package, with `MCP_SERVER_CHANGED` for a digest that is of something else, and as the install does.
+   */
+  async update(wish: UpdateWish, signal: AbortSignal): Promise<ServerUpdate> {
+    const who = { principal: await this.#parts.principal(), signal };
+    if (wish.look) return this.#updates.look(who);
+    const { updated, approves } = await this.#updates.take(wish.digest, who);
+    if (updated.before !== updated.now || wish.digest !== undefined) await this.restart();
+    // What it lists now is approved only if that is what was shown.
+    if (approves !== undefined && this.#parts.pin.digest === approves) {
+      await this.#parts.pin.approve(approves);
+      await this.refresh();
+    }
     return updated;
   }
 
