@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { ClientRequests } from "../../../catalog/question.ts";
+import { refusalOf } from "../../../catalog/refusal.ts";
 import { BelljarError } from "../../../errors.ts";
 import { isRecord } from "../../client/config/is-record.ts";
 import type { JsonObject } from "../../client/json-object.ts";
@@ -9,6 +10,7 @@ import type { Instances } from "../instances.ts";
 import { OpenCall } from "../open-call.ts";
 import type { ServerInstance } from "../server-instance.ts";
 import { CallQueue } from "./call-queue.ts";
+import { LogLevels } from "./log-levels.ts";
 import { LISTS } from "./server-lists.ts";
 import { keyOf, type RelayContext } from "./relay-context.ts";
 
@@ -33,6 +35,7 @@ export interface ServerCallsOptions {
 export class ServerCalls {
   readonly #options: ServerCallsOptions;
   readonly #queue: CallQueue;
+  readonly #levels = new LogLevels();
 
   constructor(options: ServerCallsOptions) {
     this.#options = options;
@@ -89,6 +92,7 @@ export class ServerCalls {
     const options = { signal: call.signal, onProgress, timeoutMs: NO_LIMIT_MS, takesQuestions: true as const };
     const told = { ...params, ...metaOf(context, session.era) };
     let again: JsonObject = {};
+    await this.#levels.tell(session, context, call.signal);
     try {
       for (;;) {
         const answer = await session.request(method, { ...told, ...again }, options);
@@ -96,6 +100,7 @@ export class ServerCalls {
         again = await this.#answered(call, answer);
       }
     } catch (cause) {
+      calls.noteElicitations(refusalOf(cause)?.data, context.client);
       if (call.signal.aborted && context.clientId === undefined) calls.silence();
       throw cause;
     }
