@@ -64,11 +64,19 @@ export function pinFile({ folder, name, file }: PinPlace): NumberedFile<Pinned |
   });
 }
 
+function placesOf(of: PinsOf): readonly PinPlace[] {
+  const files = [...highestNumbers(namesNow(of.folder)).keys()].filter((file) => file.startsWith(`${keyOf(of)}-`));
+  return files.map((file) => ({ ...of, file }));
+}
+
+/** For a name that nobody has any more: of all programs that ever had it. */
+export async function forgetNamed(of: PinsOf): Promise<void> {
+  for (const place of placesOf(of)) await pinFile(place).remove();
+}
+
 /** Of the servers of one name that which has changed, else any. Undefined if nothing was listed. */
 export function findPinned(of: PinsOf, digest?: string): { readonly place: PinPlace; readonly pinned: Pinned } | undefined {
-  const files = [...highestNumbers(namesNow(of.folder)).keys()].filter((file) => file.startsWith(`${keyOf(of)}-`));
-  const found = files.flatMap((file) => {
-    const place = { ...of, file };
+  const found = placesOf(of).flatMap((place) => {
     const { value } = pinFile(place).readNow(undefined);
     return value && value !== DAMAGED ? [{ place, pinned: value }] : [];
   });
