@@ -296,7 +296,7 @@ export function waiting({ home }) {
   }
 }
 
-export async function until(isSo) {
-  for (const end = performance.now() + READY_MS; !(await isSo()); await pause(5))
+export async function until(isSo, withinMs = READY_MS) {
+  for (const end = performance.now() + withinMs; !(await isSo()); await pause(5))
     if (performance.now() > end) throw new Error("None gets ready");
 }

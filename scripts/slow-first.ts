@@ -18,6 +18,7 @@ const SLOW = [
   "test/integration/crash.test.ts",
   "test/e2e/run.test.ts",
   "test/integration/state/state-races.test.ts",
+  "test/integration/mcp/hub-conformance.test.ts",
 ];
 
 /** Begins with the slow files, and leaves the others in the order that vitest finds best. */

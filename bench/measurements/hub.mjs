@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compare, NEVER, ROOT, scaled, summarise, time, until } from "../harness.mjs";
-import { openServe, openToolServer } from "../mcp-client.mjs";
+import { openClient, openServe, openToolServer } from "../mcp-client.mjs";
 
 const ECHO = readFileSync(join(ROOT, "bench/fixtures/echo-server.mjs"), "utf8");
 const PROGRAM = { command: process.execPath, args: ["--input-type=module", "-e", ECHO] };
@@ -11,15 +11,30 @@ const BATCH = 320;
 const SERVERS = 50;
 const TOOLS_EACH = 20;
 const START_MS = 60_000;
+/** Of the slow server, with every answer; and how many calls wait for it at all times, so that its queue has some of them. */
+const LATE_MS = scaled(10_000);
+const LATE_CALLS = 96;
+const LATE = { ...PROGRAM, env: { LATE_MS: String(LATE_MS) } };
+/** It answers three requests, one after the other, before its tools are known. */
+const LATE_LISTED_MS = 120_000;
 
-export const limitMs = 300_000;
+export const limitMs = 480_000;
 
-/** Other servers behind `belljar serve`: what it adds to a call, what passes through it, its list, and the start of a server in a sandbox. */
+/**
+ * Other servers behind `belljar serve`: what it adds to a call, what passes through it, its list, the start of a server in a sandbox, and what a slow
+ * server takes from others.
+ */
 export async function measure(home) {
   const front = await openToolServer("belljar");
   const bare = await openToolServer("bare", TOOLS_EACH);
   try {
-    return [...(await callsOfPrograms(home, front)), ...(await callsOverHttp(home, bare)), await lists(home, bare), await starts(home)];
+    return [
+      ...(await callsOfPrograms(home, front)),
+      ...(await callsOverHttp(home, bare)),
+      await lists(home, bare),
+      await starts(home),
+      ...(await besideLate(home)),
+    ];
   } finally {
     await bare.close();
     await front.close();
@@ -88,6 +103,47 @@ async function starts(home) {
   };
 }
 
+/** Two hubs in turn: one of them has a server that is late with everything, and calls that wait for it at all times. */
+async function besideLate(home) {
+  const compared = await withHub(home, { mcpServers: { echo: PROGRAM } }, (alone) =>
+    withHub(home, { mcpServers: { echo: PROGRAM, late: LATE }, listedMs: LATE_LISTED_MS }, (beside, origin) =>
+      whileCalled(origin, async () => {
+        const call = (client) => () => client.post("tools/call", { name: "mcp_echo_echo", arguments: { text: "hello" } }, 1);
+        const list = (client) => () => client.post("tools/list", {}, 1);
+        const turns = { blocks: 20, each: 100 };
+        return [
+          ["calls of another server", await compare({ reference: call(alone), measured: call(beside), ...turns })],
+          ["tools/list", await compare({ reference: list(alone), measured: list(beside), ...turns })],
+        ];
+      }),
+    ),
+  );
+  return compared.flatMap(([what, { reference, measured }]) => {
+    const more = measured.p99 - reference.p99;
+    return [
+      { what: `${what}, while a server is ${LATE_MS / 1_000} s late with everything`, beside: "without that server", reference, measured },
+      { what: "the p99 of that above the reference's", most: 5, measured: { p50: more, p95: more, p99: more, n: measured.n } },
+    ];
+  });
+}
+
+/** Some calls wait for the late server while the work goes on. */
+async function whileCalled(origin, work) {
+  const client = openClient(origin, LATE_CALLS);
+  let isOver = false;
+  const keepCalling = async () => {
+    while (!isOver) await client.post("tools/call", { name: "mcp_late_echo", arguments: { text: "late" } }, 1);
+  };
+  const calling = Promise.allSettled(Array.from({ length: LATE_CALLS }, keepCalling));
+  try {
+    return await work();
+  } finally {
+    isOver = true;
+    client.close();
+    await calling;
+  }
+}
+
 /** Its end is not measured. */
 async function untilListed(open) {
   const started = performance.now();
@@ -99,7 +155,7 @@ async function untilListed(open) {
 }
 
 /** `belljar serve` with these servers, once all of them have listed their tools. */
-async function withHub(home, { mcpServers, env = {} }, work) {
+async function withHub(home, { mcpServers, env = {}, listedMs }, work) {
   const folder = mkdtempSync(join(tmpdir(), "bjhub-"));
   const file = join(folder, "mcp.json");
   writeFileSync(file, JSON.stringify({ mcpServers }));
@@ -108,8 +164,8 @@ async function withHub(home, { mcpServers, env = {} }, work) {
     await until(async () => {
       const { servers } = await (await fetch(new URL("/v1/servers", serving.origin))).json();
       return servers.every(({ tools }) => tools.length > 0);
-    });
-    return await work(serving.client);
+    }, listedMs);
+    return await work(serving.client, serving.origin);
   } finally {
     await serving.close();
     rmSync(folder, { recursive: true });

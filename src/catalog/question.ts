@@ -31,6 +31,10 @@ export interface CallClient {
   readonly meta?: Readonly<Record<string, unknown>>;
   /** The least level of the messages of a log that it wants. Absent: it wants none. */
   readonly logLevel?: string;
+  /** Set: it has asked for this level. Else older clients get all, as they have asked for none. */
+  readonly namesLogLevel?: true;
+  /** Tells the client something beside its requests, as long as it is there. Absent for one that cannot be told. */
+  readonly notify?: (method: string, params: Readonly<Record<string, unknown>>) => void;
   /**
    * Puts another server's requests to the client, and gives its answers as they came, under the same keys. Rejects with
    * `PERSON_UNREACHABLE` if the client has not said that it can answer, or does not answer in time.

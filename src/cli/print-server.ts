@@ -42,6 +42,11 @@ export function printServer(out: Writable & { readonly isTTY?: boolean }, server
     rows.flatMap(([label, value]) => (value === undefined ? [] : [[label, value]])),
   );
   if (problem.includes("\n")) printLine(out, indented(`error\n${problem}`));
+  printChanges(out, changes, changed);
+}
+
+/** A diff of each definition that is not as it was approved. `changed`: how many there are. */
+export function printChanges(out: Writable, changes: McpServerDetailsAnswer["changes"], changed: number): void {
   for (const change of changes) printLine(out, describe(change));
   if (changed > changes.length) printLine(out, `... and ${changed - changes.length} more changes`);
 }

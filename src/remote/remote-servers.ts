@@ -25,7 +25,7 @@ const changeSchema = z.object({
   list: z.string().describe("What was listed, as `tools`"),
   name: z.string().describe("As the server names it"),
   kind: z.enum(["added", "changed", "removed"]),
-  before: z.string().optional().describe("The definition as it was approved"),
+  before: z.string().optional().describe("The definition as it was approved. Of very much to show, the last changes are named alone"),
   after: z.string().optional().describe("The definition as it was listed last"),
 });
 
@@ -61,9 +61,14 @@ export const serverLogs = z.object({ lines: z.array(z.string()).describe("Charac
 export const serverUpdate = z.object({
   before: z.string().optional().describe("The version of its package until now. Absent: it was never installed"),
   now: z.string(),
+  changes: z.array(changeSchema).optional().describe("The first 100 definitions that differ from those that were approved"),
+  changed: z.number().int().optional().describe("How many differ"),
+  problem: z.string().optional().describe("Why the new version could not be asked for its definitions"),
+  digest: z.string().optional().describe("Stands for exactly what was looked at; absent if there is nothing to take"),
 });
 
 export type McpServerAnswer = z.output<typeof serverInfo>;
+export type McpServerUpdateAnswer = z.output<typeof serverUpdate>;
 export type McpServerDetailsAnswer = z.output<typeof serverDetails>;
 
 /** The MCP servers whose tools a server serves too. */
@@ -78,7 +83,8 @@ export interface RemoteMcpServers {
   approve(name: string, digest?: string): Promise<McpServerDetailsAnswer>;
   logs(name: string): Promise<readonly string[]>;
   restart(name: string): Promise<void>;
-  update(name: string): Promise<z.output<typeof serverUpdate>>;
+  /** `look`: takes nothing. `digest`: of what was looked at. */
+  update(name: string, wish: { readonly look?: boolean; readonly digest?: string | undefined }): Promise<McpServerUpdateAnswer>;
 }
 
 /** Begins a login at one of a server's MCP servers, or ends it: see `POST /v1/servers/:name/login`. */
@@ -109,6 +115,7 @@ export function createRemoteMcpServers(address: ServerAddress): RemoteMcpServers
     async restart(name) {
       await askServer(address, { method: "POST", path: `${pathOf(name)}/restart` });
     },
-    update: async (name) => parseAnswer(serverUpdate, await askServer(address, { method: "POST", path: `${pathOf(name)}/update` })),
+    update: async (name, body) =>
+      parseAnswer(serverUpdate, await askServer(address, { method: "POST", path: `${pathOf(name)}/update`, body })),
   };
 }

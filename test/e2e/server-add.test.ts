@@ -81,6 +81,7 @@ it("takes the servers of a host's file, with its comments, and leaves out those 
       "two": { "url": "https://mcp.example.com/mcp", "headers": { "Authorization": "Bearer key" } },
       "none": { "args": [] },
       "slip": { "command": "sh", "netwrok": "none" },
+      "odd": { "command": "sh", "colour": "red" },
       "twin": { "command": "a" }, "twin": { "command": "b" },
     },
   }`;
@@ -88,7 +89,8 @@ it("takes the servers of a host's file, with its comments, and leaves out those 
   const added = await cli.run(["server", "add", "--from", file]);
   expect(added).toMatchObject({ code: 1, stdout: "one\ntwo\n" });
   expect(added.stderr).toMatch(/none is not added: .*command: is missing/);
-  expect(added.stderr).toMatch(/slip is not added: .*netwrok: is no field\. Did you mean "network"\?/);
+  expect(added.stderr).toMatch(/slip is not added: .*netwrok: is no field of a server\. Did you mean "network"\?/);
+  expect(added.stderr).toMatch(/odd is not added: .*colour: is no field of a server/);
   expect(added.stderr).toMatch(/twin is not added: .*two servers of this name/);
   expect((await cli.run(["server", "info", "two"])).stdout).not.toContain("Bearer");
   expect(await cli.run(["server", "add", "twin", "--from", file])).toMatchObject({
@@ -97,7 +99,7 @@ it("takes the servers of a host's file, with its comments, and leaves out those 
   });
   expect(await cli.run(["server", "add", "gone", "--from", file])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("names one, two, slip"),
+    stderr: expect.stringContaining("names one, two, slip, odd"),
   });
 }, 60_000);
 

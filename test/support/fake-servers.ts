@@ -25,7 +25,10 @@ export function fakeServers(...names: readonly string[]): McpServers {
       expiresAt: new Date(0),
     }),
     finishLogin: async () => undefined,
-    update: async () => ({ before: "1.0.0", now: "1.1.0" }),
+    update: async (_principal, { look }) => {
+      const changes = [{ list: "tools", name: "count", kind: "changed" as const, before: "Counts", after: "Adds" }];
+      return { before: "1.0.0", now: "1.1.0", ...(look && { changes, changed: 1, digest: "d" }) };
+    },
     add: async (_principal, entries) => Object.keys(entries).forEach((name) => known.add(name)),
     settled: async (_principal, wanted) => wanted.map(infoOf),
     remove: async (_principal, name) => void known.delete(name),

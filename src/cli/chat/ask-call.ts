@@ -3,7 +3,7 @@ import { isRecord } from "../../mcp/client/config/is-record.ts";
 import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { McpTool } from "../../mcp/client/mcp-client.ts";
 import type { CommandContext } from "../command.ts";
-import { withLines } from "../mcp-client/read-lines.ts";
+import { askYesNo, withLines } from "../mcp-client/read-lines.ts";
 import { printLine, printProblems } from "../print.ts";
 
 /** Nobody can agree to what is not shown. */
@@ -23,13 +23,7 @@ export async function askCall(context: CommandContext, tool: McpTool, args: Json
     return false;
   }
   printLine(stderr, `${about} ${warning(tool)}. Its arguments are:\n${shown}`);
-  return withLines(context, signal, async (ask) => {
-    for (;;) {
-      const line = (await ask("Call it? [y,n] "))?.trim().toLowerCase();
-      if (line === "y") return true;
-      if (line === "n" || line === undefined) return false;
-    }
-  });
+  return withLines(context, signal, async (ask) => (await askYesNo(ask, "Call it?")) === "y");
 }
 
 /** A server says its names, which must forge no line of the question. */

@@ -15,6 +15,8 @@ const ADDING = `Without BELLJAR_URL the server is written to this home, and a ru
 may it see folders (--mount), run on this machine (--isolation none) or name variables as \${X}. Whoever adds it there
 approves it. With BELLJAR_URL it goes to that Belljar, which refuses these.
 --from FILE takes servers from a file of any MCP host: that of this NAME, or all.
+--learn runs the server in its sandbox, in this terminal. Call its tools there: TOOL KEY=VALUE ... What it then asks for
+is shown, and a rule is written for what you agree to.
   belljar server add memory -- npx -y @modelcontextprotocol/server-memory
   belljar server add far --url https://mcp.example.com/mcp --header Authorization="Bearer \${TOKEN}"`;
 
@@ -42,6 +44,7 @@ export const SERVER: readonly CommandSpec[] = [
       isolation: { type: "string", value: "KIND", description: "sandbox (default), or none: run it on this machine" },
       session: { type: "string", value: "KIND", description: "shared: one instance for all callers" },
       pin: { type: "string", value: "KIND", description: "strict: block tools whose definition changes until you approve them" },
+      learn: { type: "boolean", description: "Run it first, and be asked about each place that its network refuses to it" },
       json: JSON_OPTION,
     },
     details: ADDING,
@@ -130,8 +133,9 @@ that came over HTTP to that Belljar, which keeps the login.`,
     summary: "Install the newest version of the package of one",
     usage: "NAME",
     positionals: ONE,
-    options: { json: JSON_OPTION },
-    details: `What npx or uvx start is installed at its first start, and stays so until it is updated. ${WHERE}`,
+    options: { yes: { type: "boolean", short: "y", description: "Do not ask" }, json: JSON_OPTION },
+    details: `What npx or uvx start is installed at its first start, and stays so until it is updated. What the newest version lists otherwise than it was
+approved is shown, and asked for, before anything is taken. BELLJAR_URL names the running Belljar.`,
     load: () => import("../commands/server-update.ts"),
   },
 ];

@@ -34,7 +34,8 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const servers = await openMcpServers(call, context);
   const added = [];
   const problems = [...unusable];
-  for (const [name, entry] of Object.entries(entries)) {
+  const learned = isSet(call, "learn") ? await learn(entries, call, context) : entries;
+  for (const [name, entry] of Object.entries(learned)) {
     try {
       added.push(await servers.add(name, entry));
       if (!isSet(call, "json")) printLine(context.stdout, name);
@@ -47,6 +48,15 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   if (isSet(call, "json")) printJson(context.stdout, added);
   for (const { name, problem } of problems) printLine(context.stderr, `belljar: ${name} is not added: ${problem.message}`);
   return problems.length === 0 ? 0 : 1;
+}
+
+/** The entries with the rules of the network that the person at the terminal has agreed to, one server after the other. */
+async function learn(entries: HubEntries["entries"], call: CommandCall, context: CommandContext): Promise<HubEntries["entries"]> {
+  if (serverAddress(readConfig(call, context), context)) throw usage("--learn runs the server on this machine: without BELLJAR_URL", HELP);
+  const { learnNetwork } = await import("../mcp-client/learn-network.ts");
+  const learned: [string, Entry][] = [];
+  for (const [name, entry] of Object.entries(entries)) learned.push([name, await learnNetwork({ name, entry }, call, context)]);
+  return Object.fromEntries(learned);
 }
 
 async function readEntries(call: CommandCall, context: CommandContext): Promise<HubEntries> {

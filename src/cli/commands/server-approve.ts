@@ -1,7 +1,7 @@
-import { createInterface } from "node:readline/promises";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { openMcpServers } from "../compose/open-mcp-servers.ts";
+import { confirm } from "../confirm.ts";
 import { printLine } from "../print.ts";
 import { printServer } from "../print-server.ts";
 import { usage } from "../usage.ts";
@@ -21,19 +21,10 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   if (!isSet(call, "yes")) {
     if (!stdin.isTTY)
       throw usage("Nobody can be asked here: look at it with `belljar server info`, and say --yes", "belljar server approve --help");
-    if (!(await confirm(context, name))) return 1;
+    if (!(await confirm(context, `Approve ${name} as it is shown?`))) return 1;
   }
   // What was shown is approved, and nothing that came since.
   const { state } = await servers.approve(name, server.digest);
   printLine(stdout, `${name} is approved${state === "needs_approval" ? "" : `, and ${state}`}`);
   return 0;
-}
-
-async function confirm({ stdin, stderr, signal }: CommandContext, name: string): Promise<boolean> {
-  const lines = createInterface({ input: stdin, output: stderr });
-  try {
-    return /^y(es)?$/i.test((await lines.question(`Approve ${name} as it is shown? [y/N] `, { signal })).trim());
-  } finally {
-    lines.close();
-  }
 }

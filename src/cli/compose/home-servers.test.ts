@@ -33,15 +33,17 @@ const strict = (command: string): HubServer => ({
 const pinOf = (server: HubServer) => new ServerPin({ folder: pinsFolder({ home }), owner: LOCAL.id, server, report: () => undefined });
 const lists = { tools: [{ name: "count" }] };
 
-it("forgets with a server what was approved of it, and nothing of a file's server of that name", async () => {
+it("forgets with a server what was approved of it, also of programs that it ran before", async () => {
   await servers.add("one", { command: "sh" });
   await pinOf(strict("sh")).take(lists);
   await servers.remove("one");
   expect(pinOf(strict("sh")).digest).toBeUndefined();
   await servers.add("one", { command: "sh" });
   await pinOf(strict("cat")).take(lists);
+  await pinOf({ ...strict("cat"), name: "two" }).take(lists);
   await servers.remove("one");
-  expect(pinOf(strict("cat")).digest).toBeDefined();
+  expect(pinOf(strict("cat")).digest).toBeUndefined();
+  expect(pinOf({ ...strict("cat"), name: "two" }).digest).toBeDefined();
 });
 
 it("keeps what was approved of a file's server that runs the same program, and says whose name it is", async () => {
@@ -49,10 +51,12 @@ it("keeps what was approved of a file's server that runs the same program, and s
   const file = new NamedFile({ name: "mcp.json", approvals, isShown: async () => false, redact: (text) => text });
   await file.take({ servers: [strict("sh")], unusable: [] });
   await pinOf(strict("sh")).take(lists);
+  await pinOf(strict("cat")).take(lists);
   await servers.add("two", { command: "sh" });
   expect(String(stderr.read() ?? "")).toBe("");
   await servers.add("one", { command: "sh" });
   expect(String(stderr.read())).toContain('has a server "one" too');
   await servers.remove("one");
   expect(pinOf(strict("sh")).digest).toBeDefined();
+  expect(pinOf(strict("cat")).digest).toBeDefined();
 });

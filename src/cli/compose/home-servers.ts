@@ -16,6 +16,7 @@ import {
   changesOf,
   digestOfLast,
   findPinned,
+  forgetNamed,
   type Pinned,
   type PinsOf,
   tellChanges,
@@ -94,10 +95,9 @@ export class HomeServers implements RemoteMcpServers {
   async remove(name: string): Promise<void> {
     const stored = await this.#read(name);
     if (!stored) throw unknownServer(name);
-    const server = await this.#readEntry(name, stored).catch(ignoreUnusable);
     await this.#store.change(this.#owner, (servers) => withoutServer(servers, name));
     // A named file may have the same server: nobody has approved its next definitions by this.
-    if (server && !this.#isOfFile(name)) await this.#pinOf(server).forget();
+    if (!this.#isOfFile(name)) await forgetNamed(this.#pinsOf(name));
   }
 
   async approve(name: string, digest?: string): Promise<McpServerDetailsAnswer> {
@@ -193,10 +193,6 @@ function toInfo(details: McpServerDetailsAnswer): McpServerAnswer {
 
 function toDetails(waiting: WaitingServer): McpServerDetailsAnswer {
   return { ...waiting, state: "needs_approval", tools: [], instances: 0, changes: [] };
-}
-
-function ignoreUnusable(cause: unknown): undefined {
-  if (!(cause instanceof BelljarError)) throw cause;
 }
 
 /** Throws `MCP_SERVER_NOT_FOUND` without any. */

@@ -18,7 +18,13 @@ export interface ServerPartsOptions {
 }
 
 /** What MCP servers are started with in sandboxes, whoever asks for them. */
-export function serverParts({ config, sandboxes, secrets, templates, report }: ServerPartsOptions): InstanceParts {
+export function serverParts({
+  config,
+  sandboxes,
+  secrets,
+  templates,
+  report,
+}: ServerPartsOptions): InstanceParts & { readonly programs: PackagePrograms } {
   const { indexUrl, registryUrl } = config.tools;
   const programs = new PackagePrograms({ sandboxes, folder: join(config.home, "server-packages"), indexUrl, registryUrl, report });
   return { sandboxes, programs, secrets: serverSecrets(secrets), images: serverImages(templates), version: readPackage().version };

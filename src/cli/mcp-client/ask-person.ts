@@ -10,7 +10,7 @@ import type { OpenLoginDoor } from "../../mcp/client/oauth/login-door.ts";
 import { readHidden } from "../read-hidden.ts";
 import { askForm } from "./ask-form.ts";
 import type { AskLine } from "./read-lines.ts";
-import { withLines } from "./read-lines.ts";
+import { askYesNo, withLines } from "./read-lines.ts";
 import { loginAdvice } from "./logins.ts";
 import { firstText } from "./render-content.ts";
 import { openTerminalDoor } from "./terminal-door.ts";
@@ -106,13 +106,6 @@ async function answer({ stderr }: CommandContext, { server, params }: McpQuestio
   if (isUrl) return { action: "accept" };
   const content = await askForm(params["requestedSchema"], { ask, say: (text) => printLine(stderr, text) });
   return content ? { action: "accept", content } : CANCELLED;
-}
-
-async function askYesNo(ask: AskLine, question: string): Promise<"y" | "n" | undefined> {
-  for (;;) {
-    const line = (await ask(`${question} [y,n] `))?.trim().toLowerCase();
-    if (line === undefined || line === "y" || line === "n") return line;
-  }
 }
 
 function shownOf({ message }: JsonObject): string {

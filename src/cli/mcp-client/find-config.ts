@@ -13,7 +13,7 @@ import { printLine, printProblems } from "../print.ts";
 import { didYouMean } from "../../files/suggest.ts";
 import { usage } from "../usage.ts";
 import { Approvals } from "./approvals.ts";
-import { withLines } from "./read-lines.ts";
+import { askYesNo, withLines } from "./read-lines.ts";
 
 const NAMES_SHOWN = 20;
 /** The file of a project that the most hosts read. */
@@ -116,12 +116,7 @@ async function mayStart(
     stderr,
     `The project's ${project} names the server "${name}", which you have not approved as it is now:\n${JSON.stringify(shownOf(config), null, 2)}`,
   );
-  const yes = await withLines(context, undefined, async (ask) => {
-    for (;;) {
-      const line = (await ask("Use it? [y,n] "))?.trim().toLowerCase();
-      if (line === "y" || line === "n" || line === undefined) return line === "y";
-    }
-  });
+  const yes = await withLines(context, undefined, async (ask) => (await askYesNo(ask, "Use it?")) === "y");
   if (yes) await approvals.add(project, config);
   else if (wanted !== undefined) throw new BelljarError("USAGE", `The server "${name}" of the project's ${project} is not approved`);
   return yes;

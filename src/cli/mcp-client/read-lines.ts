@@ -26,3 +26,11 @@ export async function withLines<Value>(
     lines.close();
   }
 }
+
+/** Asks until the answer is one of both. Undefined once the input has ended. */
+export async function askYesNo(ask: AskLine, question: string): Promise<"y" | "n" | undefined> {
+  for (;;) {
+    const line = (await ask(`${question} [y,n] `))?.trim().toLowerCase();
+    if (line === undefined || line === "y" || line === "n") return line;
+  }
+}

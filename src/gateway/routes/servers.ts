@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
-import type { McpServerDetails, McpServerInfo } from "../../mcp/proxy/hub-server.ts";
+import type { McpServerDetails, McpServerInfo, ServerUpdate } from "../../mcp/proxy/hub-server.ts";
 import type { BegunLogin } from "../../mcp/proxy/relay/held-login.ts";
 import type { LoginWish } from "../../mcp/proxy/relay/upstream-login.ts";
-import type { UpdatedProgram } from "../../mcp/proxy/prepare/package-programs.ts";
+import type { UpdateWish } from "../../mcp/proxy/server-updates.ts";
 import { assertMayManage } from "../../mcp/proxy/sources/may-manage.ts";
 import { loginBody, queryOf } from "./server-login.ts";
 import { serverDetails, serverInfo, serverLogin, serverLogs, serversAnswer, serverUpdate } from "../../remote/remote-servers.ts";
@@ -20,8 +20,8 @@ export interface McpServers {
   details(principal: Principal, name: string): Promise<McpServerDetails>;
   logs(principal: Principal, name: string): readonly string[];
   restart(principal: Principal, name: string): Promise<void>;
-  /** Rejects with `NOT_SUPPORTED` for one that is no package. */
-  update(principal: Principal, name: string, signal: AbortSignal): Promise<UpdatedProgram>;
+  /** Rejects with `NOT_SUPPORTED` for one that is no package, and with `MCP_SERVER_CHANGED` for a digest that is of something else. */
+  update(principal: Principal, wish: UpdateWish & { readonly name: string }, signal: AbortSignal): Promise<ServerUpdate>;
   /** Begins a login at one over HTTP. Rejects with `NOT_SUPPORTED` for one that knows none. */
   beginLogin(principal: Principal, name: string, wish: LoginWish, signal: AbortSignal): Promise<BegunLogin>;
   /** Ends it, with the query of the address that the browser came back to. Rejects with `LOGIN_NOT_FOUND` if none waits for that. */
@@ -39,6 +39,10 @@ const params = z.object({ name: z.string().max(200) });
 const added = z
   .looseObject({ name: z.string().min(1).max(200) })
   .describe("A name, and an entry as hosts write it: `command`, `args`, `env`, or `url`, `headers`; and the fields of Belljar's own");
+const updating = z.object({
+  look: z.boolean().optional().describe("Take nothing: show what the newest version would change"),
+  digest: z.string().max(100).optional().describe("Take what was looked at, and nothing else. Its definitions are approved with it"),
+});
 const approval = z.object({ digest: z.string().max(100).optional().describe("Of what was looked at: another state is not approved") });
 
 /** Without any, the list is empty and no name is known. */
@@ -135,8 +139,9 @@ function changingRoutes(servers: McpServers | undefined): readonly Route[] {
       summary:
         "Installs the newest version of the package that an MCP server is, and starts it anew if that is another one. A token needs the scope `servers`",
       params,
+      body: updating,
       answers: { 200: serverUpdate },
-      handle: ({ caller, params: { name }, signal }) => (servers ?? noMcpServers()).update(caller, name, signal),
+      handle: ({ caller, params: { name }, body, signal }) => (servers ?? noMcpServers()).update(caller, { ...body, name }, signal),
     }),
   ];
 }

@@ -16,6 +16,8 @@ export interface ServerHandlers {
   readonly listChanged?: (list: ListName) => void;
   /** A resource that is followed has changed. */
   readonly resourceUpdated?: (uri: string) => void;
+  /** What a person did at an address is done: an elicitation of this id. */
+  readonly elicited?: (id: string) => void;
   /** A message of the server's log, as it came. */
   readonly logged?: (params: JsonObject) => void;
   readonly message?: (direction: WireDirection, message: unknown) => void;
@@ -23,7 +25,7 @@ export interface ServerHandlers {
 
 /** A client that names as its abilities those that have a handler. */
 export function createClient(version: string, versionNegotiation: ClientOptions["versionNegotiation"], handlers: ServerHandlers): Client {
-  const { elicit, elicitModes = ["form"], sample, roots, listChanged, resourceUpdated, logged } = handlers;
+  const { elicit, elicitModes = ["form"], sample, roots, listChanged, resourceUpdated, elicited, logged } = handlers;
   const elicitation = {
     ...(elicitModes.includes("form") && { form: { applyDefaults: true } }),
     ...(elicitModes.includes("url") && { url: {} }),
@@ -47,6 +49,7 @@ export function createClient(version: string, versionNegotiation: ClientOptions[
   if (roots)
     client.setRequestHandler("roots/list", async (request, context) => answered(roots)({ params: { ...request.params } }, context));
   if (resourceUpdated) client.setNotificationHandler("notifications/resources/updated", ({ params }) => resourceUpdated(params.uri));
+  if (elicited) client.setNotificationHandler("notifications/elicitation/complete", ({ params }) => elicited(params.elicitationId));
   if (logged) client.setNotificationHandler("notifications/message", ({ params }) => logged(params));
   return client;
 }

@@ -14,3 +14,8 @@ it("shows a program with its arguments, and of very many characters the first wh
 it("shows no beginning of a word that it does not show whole", () => {
   expect(describeServer(server("token".repeat(50_000)))).toBe("node ... (250005 characters)");
 });
+
+it("shows no argument that looks like a key", () => {
+  const keys = ["--key", "k-0123456789", "--auth=a-0123456789", "PAT=p-0123456789", "ghp_0123456789", "--key-id", "short"];
+  expect(describeServer(server("a.js", ...keys))).toBe("node a.js --key [key] --auth=[key] PAT=[key] [key] --key-id short");
+});

@@ -1,4 +1,5 @@
 import type { HubServer, McpServerInfo } from "./hub-server.ts";
+import { withoutKeys } from "./prepare/key-values.ts";
 
 /** What can be told of a server that does not run. */
 export function shapeOf({ name, target, settings }: HubServer): Omit<McpServerInfo, "state" | "tools"> {
@@ -16,9 +17,10 @@ export function shapeOf({ name, target, settings }: HubServer): Omit<McpServerIn
 /** Beyond what a person reads, and what is looked through for secrets. */
 const SHOWN_MAX = 4_096;
 
-/** The program with its arguments, or the address; of very many characters the first. It may hold secrets. */
+/** The program with its arguments, or the address; of very many characters the first. Without what looks like a key; it may hold other secrets. */
 export function describeServer({ target }: HubServer): string {
-  const text = target.kind === "stdio" ? [target.command, ...target.args].join(" ") : `${target.url.origin}${target.url.pathname}`;
+  const text =
+    target.kind === "stdio" ? [target.command, ...withoutKeys(target.args)].join(" ") : `${target.url.origin}${target.url.pathname}`;
   if (text.length <= SHOWN_MAX) return text;
   // Whole words: the beginning of a secret is not recognised as one.
   const start = text.slice(0, SHOWN_MAX);

@@ -60,6 +60,21 @@ export interface McpServerDetails extends McpServerInfo {
   readonly digest?: string;
 }
 
+/** What an update of a server's package brought, or would bring. */
+export interface ServerUpdate {
+  /** The version until now. Absent: it was never installed. */
+  readonly before?: string;
+  readonly now: string;
+  /** The first definitions that the new version has otherwise than they were approved. */
+  readonly changes?: readonly ToldChange[];
+  /** How many there are. */
+  readonly changed?: number;
+  /** Why the new version could not be asked for its definitions. */
+  readonly problem?: string;
+  /** Stands for exactly what was looked at; absent if there is nothing to take. */
+  readonly digest?: string;
+}
+
 /** The servers of one configuration. */
 export interface HubFile {
   readonly servers: readonly HubServer[];

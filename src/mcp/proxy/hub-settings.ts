@@ -100,6 +100,9 @@ const settingsSchema = z.looseObject({
   pin: z.literal("strict", { error: 'must be "strict", or be left out' }).optional(),
 });
 
+/** The names of the hub's own fields. */
+export const SETTING_FIELDS: readonly string[] = Object.keys(settingsSchema.shape);
+
 /** Throws `CONFIG_INVALID`, with the file, the server and the field. */
 export function readHubSettings(entry: unknown, place: { readonly file: string; readonly name: string }): HubSettings {
   const { data, error } = settingsSchema.safeParse(entry);
@@ -130,9 +133,9 @@ function usesOf(secrets: Readonly<Record<string, z.output<typeof secret>>>): Hub
 /** Throws `CONFIG_INVALID` for a key that is almost one of Belljar's: whoever wrote it believes that it confines the server. */
 function assertNoSlip(entry: Readonly<Record<string, unknown>>, place: { readonly file: string; readonly name: string }): void {
   // Without `session` callers are told apart, and `version` is another host's.
-  const names = Object.keys(settingsSchema.shape).filter((name) => name !== "session");
+  const names = SETTING_FIELDS.filter((name) => name !== "session");
   for (const key of Object.keys(entry)) {
-    const meant = names.includes(key) ? undefined : slipOf(key, names);
+    const meant = SETTING_FIELDS.includes(key) ? undefined : slipOf(key, names);
     if (meant !== undefined) throw entryError(place, key, `is no field. Did you mean "${meant}"?`);
   }
 }

@@ -10,9 +10,8 @@ import { LOCAL, type Principal } from "../../sandbox/sandbox.ts";
 import type { ListName } from "../client/server-handlers.ts";
 import type { PromptDoor } from "../server/prompt-door.ts";
 import type { ResourceDoor } from "../server/resource-door.ts";
-import type { HubFile, HubServer, McpServerDetails, McpServerInfo } from "./hub-server.ts";
+import type { HubFile, HubServer, McpServerDetails, McpServerInfo, ServerUpdate } from "./hub-server.ts";
 import { OwnerServers } from "./owner-servers.ts";
-import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import { HubLinks } from "./relay/hub-links.ts";
 import { HubPrompts } from "./relay/hub-prompts.ts";
 import { HubResources } from "./relay/hub-resources.ts";
@@ -22,6 +21,7 @@ import type { LoginWish } from "./relay/upstream-login.ts";
 import { assertMayUse } from "./sources/may-have.ts";
 import { assertMayLogIn } from "./sources/may-manage.ts";
 import { ServerPin } from "./sources/server-pin.ts";
+import type { UpdateWish } from "./server-updates.ts";
 import { Upstream, type UpstreamParts } from "./upstream.ts";
 
 export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged" | "links" | "owner" | "principal" | "authorise" | "pin"> {
@@ -145,12 +145,13 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
     return this.#find(principal, name).restart();
   }
 
-  /**
-   * Installs the newest version of the package that it runs, and starts it anew if that is another one. Rejects as `restart`, as the install
-   * does, and with `NOT_SUPPORTED` for one that is no package.
-   */
-  async update(principal: Principal, name: string, signal: AbortSignal): Promise<UpdatedProgram> {
-    return this.#find(principal, name).update(signal);
+  /** Installs the newest version of the package that it runs, and starts it anew if that is another one. Rejects as `restart` and `Upstream.update`. */
+  async update(
+    principal: Principal,
+    { name, ...wish }: UpdateWish & { readonly name: string },
+    signal: AbortSignal,
+  ): Promise<ServerUpdate> {
+    return this.#find(principal, name).update(wish, signal);
   }
 
   /** Begins a login at one of the principal's servers. Rejects as `restart`, with `FORBIDDEN`, and as `Upstream.beginLogin`. */

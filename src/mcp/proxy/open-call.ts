@@ -1,4 +1,4 @@
-import { type ClientRequest, type ClientRequests, unanswerable } from "../../catalog/question.ts";
+import { type CallClient, type ClientRequest, type ClientRequests, unanswerable } from "../../catalog/question.ts";
 import { isNestedTooDeep } from "../../catalog/nesting.ts";
 import type { CallLogLevel } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
@@ -9,6 +9,9 @@ import type { RelayContext } from "./relay/relay-context.ts";
 const MESSAGE_MAX = 2_000;
 /** Of one call. */
 const QUESTIONS_MAX = 20;
+/** Of one instance, and of the id of one. */
+const ELICITATIONS_MAX = 100;
+const ELICITATION_ID_MAX = 1_000;
 const LEVELS = new Set<unknown>(["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]);
 
 /** A call that a server answers. Its time stands still while the client is asked for it, and while the server starts. */
@@ -35,6 +38,10 @@ export class OpenCall implements Disposable {
   /** Aborts when the caller gives up, and when the time is up. */
   get signal(): AbortSignal {
     return this.#end.signal;
+  }
+
+  get client(): CallClient | undefined {
+    return this.#context.client;
   }
 
   get isLate(): boolean {
@@ -115,6 +122,8 @@ export class OpenCalls {
   #first: string | undefined;
   /** Several clients have called. */
   #isMixed = false;
+  /** The clients of the elicitations at an address, by their ids. They may be done long after the call. */
+  readonly #elicitations = new Map<string, NonNullable<CallClient["notify"]>>();
   #isSilent = false;
 
   constructor(server: string) {
@@ -143,11 +152,31 @@ export class OpenCalls {
     if (typeof call === "string") {
       throw new BelljarError("PERSON_UNREACHABLE", `Nobody can be asked what the server "${this.#server}" asks: ${call}`);
     }
+    this.noteElicitations({ elicitations: [request.params] }, call.client);
     const asked = call.relay(this.#server, { [KEY]: request });
     // Nobody hears how a question ends that was taken back.
     asked.catch(() => undefined);
     const { [KEY]: answer } = await (signal ? Promise.race([asked, takenBack(signal)]) : asked);
     return answer as JsonObject;
+  }
+
+  /** Remembers those that a server names in a question, or in an error which says that a person must do something first. */
+  noteElicitations(named: unknown, client: CallClient | undefined): void {
+    const elicitations = isRecord(named) && Array.isArray(named["elicitations"]) ? (named["elicitations"] as readonly unknown[]) : [];
+    for (const one of elicitations.slice(0, ELICITATIONS_MAX)) {
+      const id = isRecord(one) ? one["elicitationId"] : undefined;
+      if (typeof id !== "string" || id.length > ELICITATION_ID_MAX || !client?.notify) continue;
+      this.#elicitations.delete(id);
+      this.#elicitations.set(id, client.notify);
+      const [oldest] = this.#elicitations.keys();
+      if (this.#elicitations.size > ELICITATIONS_MAX && oldest !== undefined) this.#elicitations.delete(oldest);
+    }
+  }
+
+  /** Tells the client that was asked, once. Of what this server did not ask nobody is told. */
+  elicited(id: string): void {
+    this.#elicitations.get(id)?.("notifications/elicitation/complete", { elicitationId: id });
+    this.#elicitations.delete(id);
   }
 
   /**

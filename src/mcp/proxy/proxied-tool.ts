@@ -15,7 +15,8 @@ export const PROXIED_TOOLSET = "mcp";
 const DESCRIPTION_MAX = 2_047;
 const TITLE_MAX = 200;
 
-const hints = z.object({
+/** Others pass as they came. */
+const hints = z.looseObject({
   title: z.string().optional().catch(undefined),
   readOnlyHint: z.boolean().optional().catch(undefined),
   destructiveHint: z.boolean().optional().catch(undefined),
@@ -98,6 +99,7 @@ export function proxiedTool(options: ProxiedToolOptions): Tool {
     }),
     ...((approve === "always" || (approve === "destructive" && isDestructive)) && { needsApproval: true }),
     annotations: {
+      ...besideHints(annotations),
       readOnlyHint: isReadOnly,
       destructiveHint: isDestructive,
       idempotentHint: annotations?.idempotentHint ?? false,
@@ -108,6 +110,13 @@ export function proxiedTool(options: ProxiedToolOptions): Tool {
     ...(outputSchema?.["type"] === "object" && { output: schemas.readLater(outputSchema, `mcp ${server}`) }),
     run: (context, args) => run(options, context, args as JsonObject),
   };
+}
+
+/** What annotations have that Belljar does not read, as it came, and their title. Nothing, if it is more than lists can take. */
+function besideHints(annotations: Definition["annotations"]): JsonObject {
+  const { title, ...others } = annotations ?? {};
+  const beside = { ...others, ...(title !== undefined && { title: title.slice(0, TITLE_MAX) }) };
+  return Buffer.byteLength(JSON.stringify(beside)) <= BESIDE_BYTES_MAX ? beside : {};
 }
 
 /** A refusal is a result: a model reads why, and a client of MCP gets the server's own error. */

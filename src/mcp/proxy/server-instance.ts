@@ -30,7 +30,7 @@ export interface InstanceParts {
   readonly sandboxes: Pick<Sandboxes, "create">;
   readonly version: string;
   /** Installs what npx and uvx would. Absent: such commands run as they are. */
-  readonly programs?: PackagePrograms | undefined;
+  readonly programs?: Pick<PackagePrograms, "prepare"> | undefined;
   /** Templates of images. Absent: there are none. */
   readonly images?: ImageTemplates | undefined;
   /** Absent: servers get no secrets. */
@@ -47,8 +47,8 @@ export interface InstanceStart {
   readonly events: InstanceEvents;
   /** Is given what the server writes to stderr. */
   readonly said: (chunk: Buffer) => void;
-  /** Is given rules that would have allowed what its network refused. */
-  readonly missed: (rules: readonly string[]) => void;
+  /** Is given rules that would have allowed what its network refused, and the lines that tell of it. */
+  readonly missed: (rules: readonly string[], lines: readonly string[]) => void;
 }
 
 /** Starts a server, in a sandbox of the principal's unless its entry says otherwise, or reaches it. Rejects with an error that names it. */

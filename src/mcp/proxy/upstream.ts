@@ -9,15 +9,15 @@ import type { ListName } from "../client/server-handlers.ts";
 import type { HttpWay } from "../client/transport/http-way.ts";
 import { LastLines } from "../client/transport/last-lines.ts";
 import { shapeOf } from "./describe-server.ts";
-import type { HubServer, McpServerInfo } from "./hub-server.ts";
+import type { HubServer, McpServerInfo, ServerUpdate } from "./hub-server.ts";
 import { Instances } from "./instances.ts";
-import { updateServer } from "./prepare/open-server-sandbox.ts";
-import type { UpdatedProgram } from "./prepare/package-programs.ts";
+import type { PackagePrograms } from "./prepare/package-programs.ts";
 import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
 import { type KeyOf, keyOf, type RelayContext, SHARED } from "./relay/relay-context.ts";
 import { ServerCalls } from "./relay/server-calls.ts";
 import { ServerFollows } from "./relay/server-follows.ts";
-import { type Listed, LISTS, ServerLists } from "./relay/server-lists.ts";
+import type { Listed } from "./relay/list-server.ts";
+import { LISTS, ServerLists } from "./relay/server-lists.ts";
 import { definitionOf, digestsOf, linksOf, listedOf, NOTHING, type UsedDefinition } from "./relay/listed.ts";
 import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
 import type { BegunLogin } from "./relay/held-login.ts";
@@ -26,6 +26,7 @@ import { type InstanceParts, openInstance, type ServerInstance } from "./server-
 import type { ShownLists } from "./sources/pinned-lists.ts";
 import { type HubEgress, openServerWay } from "./server-way.ts";
 import { blockedItem, type ServerPin } from "./sources/server-pin.ts";
+import { ServerUpdates, type UpdateWish } from "./server-updates.ts";
 
 const INSTANCES_MAX = 32;
 /** What is kept of what a server writes to stderr. */
@@ -34,6 +35,7 @@ const MISSED_MAX = 20;
 /** A server may close a connection that nobody uses at the moment when it is used again. Most keep them for five seconds. */
 const KEEP_MS = 4_000;
 export interface UpstreamParts extends InstanceParts {
+  readonly programs?: PackagePrograms | undefined;
   readonly schemas: () => Promise<JsonSchemas>;
   readonly idleMs: number;
   /** How many calls a server answers at once, and how many may wait. */
@@ -76,6 +78,7 @@ export class Upstream implements AsyncDisposable {
   readonly #calls: ServerCalls;
   readonly #follows: ServerFollows;
   readonly #login: UpstreamLogin | undefined;
+  readonly #updates: ServerUpdates;
   readonly #said = new LastLines(LOG);
   readonly #definitions: ServerDefinitions;
   /** Rules that would have allowed what its network refused. */
@@ -108,6 +111,7 @@ export class Upstream implements AsyncDisposable {
     this.#definitions = new ServerDefinitions({ ...parts, server, call });
     const isShared = server.settings.session === "shared";
     this.#keyOf = isShared ? () => SHARED : keyOf;
+    this.#updates = new ServerUpdates(parts, server);
     this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances, keyOf: this.#keyOf });
     this.restored = this.refresh().catch((cause: unknown) => report(String(cause)));
     const take = (listed: Listed): Promise<void> => this.#take(listed);
@@ -229,10 +233,20 @@ export class Upstream implements AsyncDisposable {
     await this.#lists.againIfNeeded();
   }
 
-  /** Rejects with `NOT_SUPPORTED` for a server that is no package, and as the install does. */
-  async update(signal: AbortSignal): Promise<UpdatedProgram> {
-    const updated = await updateServer(this.#parts, this.#server, { principal: await this.#parts.principal(), signal });
-    if (updated.before !== updated.now) await this.restart();
+  /**
+   * Takes the newest version of its package, or that which was looked at, or only looks at it. Rejects with `NOT_SUPPORTED` for a server that is no
+   * package, with `MCP_SERVER_CHANGED` for a digest that is of something else, and as the install does.
+   */
+  async update(wish: UpdateWish, signal: AbortSignal): Promise<ServerUpdate> {
+    const who = { principal: await this.#parts.principal(), signal };
+    if (wish.look) return this.#updates.look(who);
+    const { updated, approves } = await this.#updates.take(wish.digest, who);
+    if (updated.before !== updated.now || wish.digest !== undefined) await this.restart();
+    // What it lists now is approved only if that is what was shown.
+    if (approves !== undefined && this.#parts.pin.digest === approves) {
+      await this.#parts.pin.approve(approves);
+      await this.refresh();
+    }
     return updated;
   }
 

@@ -3,6 +3,7 @@ import { type ClientRequest, unanswerable } from "../../catalog/question.ts";
 import { boundedLog } from "./bounded-notices.ts";
 import type { ClientChannel } from "./client-channel.ts";
 import { askBy, assertAskable } from "./client-requests.ts";
+import { PassingServer } from "./passing-server.ts";
 
 /** How long a person may take. */
 export const ANSWER_MS = 10 * 60_000;
@@ -39,6 +40,7 @@ export function openChannel(server: Server, context: ServerContext, connectionId
     ...(capabilities && { capabilities }),
     meta: ownMeta(mcpReq._meta),
     ...logLevelOf(server, context),
+    ...notifyBy(server),
     inputResponses: mcpReq.inputResponses ?? {},
     requestState: typeof state === "string" ? state : undefined,
     log: boundedLog((level, data, logger) => mcpReq.log(level, data, logger)),
@@ -51,10 +53,20 @@ export function capabilitiesOf({ mcpReq }: ServerContext): unknown {
   return (mcpReq.envelope as Readonly<Record<string, unknown>> | undefined)?.[CAPABILITIES];
 }
 
-/** Older clients say it for the whole session, to the SDK, which drops what they do not want. */
-function logLevelOf(server: Server, { mcpReq }: ServerContext): Pick<ClientChannel, "logLevel"> {
-  const level = isModern(server) ? (mcpReq.envelope as Readonly<Record<string, unknown>> | undefined)?.[LOG_LEVEL] : "debug";
-  return typeof level === "string" ? { logLevel: level } : {};
+/** Older clients say it for the whole session, to the SDK, which drops what they do not want; of those that say none it drops nothing. */
+function logLevelOf(server: Server, { mcpReq }: ServerContext): Pick<ClientChannel, "logLevel" | "namesLogLevel"> {
+  const asked: unknown = isModern(server)
+    ? (mcpReq.envelope as Readonly<Record<string, unknown>> | undefined)?.[LOG_LEVEL]
+    : server instanceof PassingServer && server.logLevel;
+  if (typeof asked === "string") return { logLevel: asked, namesLogLevel: true };
+  return isModern(server) ? {} : { logLevel: "debug" };
+}
+
+/** Beside its requests. In the newer era there is nothing of this kind. */
+function notifyBy(server: Server): Pick<ClientChannel, "notify"> {
+  if (isModern(server)) return {};
+  // One that cannot be sent has no reader any more.
+  return { notify: (method, params) => void server.notification({ method, params } as never).catch(() => undefined) };
 }
 
 function ownMeta(meta: object = {}): Readonly<Record<string, unknown>> {

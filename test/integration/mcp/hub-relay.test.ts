@@ -131,6 +131,17 @@ describe.each(ERAS)("a client of the era %s", (downstream) => {
       expect(heard).toEqual([expect.objectContaining({ level: "warning", logger: "relay", data: { at: 1 } })]);
     });
 
+    it("has the server learn which messages of its log it wants", async () => {
+      await using client = await connect(downstream);
+      const asked = async (level?: string): Promise<string> => {
+        if (downstream === "legacy" && level !== undefined) await client.ask("logging/setLevel", { level });
+        const wanted = downstream === "modern" && level !== undefined ? { _meta: { "io.modelcontextprotocol/logLevel": level } } : {};
+        const answer = await client.ask("tools/call", { name: tool(upstream === "legacy" ? "level" : "meta"), arguments: {}, ...wanted });
+        return textOf(answer);
+      };
+      for (const level of ["warning", "error"]) expect(await asked(level)).toContain(level);
+    });
+
     it("gets progress", async () => {
       await using client = await connect(downstream);
       const controller = new AbortController();
@@ -241,6 +252,7 @@ describe.each(ERAS)("a client of the era %s", (downstream) => {
     expect(tools.find(({ name }) => name === "mcp_modern_whole")).toMatchObject({
       icons: [{ src: "data:image/png;base64,aGk=" }],
       vendor: 7,
+      annotations: { title: "The whole", readOnlyHint: true, destructiveHint: false, vendor: 9, "example.test/hint": { deep: [1] } },
       _meta: { ui: { resourceUri: "ui://modern/panel/main" }, "example.test/tool": 1 },
     });
     expect(tools.filter(({ name }) => String(name).endsWith("_task"))).toEqual([]);
@@ -316,6 +328,36 @@ describe.each(ERAS)("a server of the era %s", (era) => {
     const { resources } = await own.doors.resources.list(LOCAL);
     expect(resources.map(({ uri }) => uri)).toContain("later://one");
   });
+});
+
+it("tells a client that what its person did at an address is done, and nothing that nobody asked it", async () => {
+  const clientOf = (notify: (method: string, params: object) => void) => ({
+    capabilities: { elicitation: { url: {} } },
+    notify,
+    ask: () => Promise.reject(new Error("It asks by requests")),
+    relay: async (requests: object) => Object.fromEntries(Object.keys(requests).map((key) => [key, { action: "accept" }])),
+  });
+  const [heard, others]: [unknown[], unknown[]] = [[], []];
+  const client = clientOf((method, params) => void heard.push([method, params]));
+  const other = { id: "other", ...clientOf((method, params) => void others.push([method, params])) };
+  const own = { id: "own", ...client };
+  expect(shownText(await lab.call("mcp_legacy_visit", {}, { client: own }))).toContain("accept");
+  await lab.call("mcp_legacy_visited", {}, { client: other });
+  await lab.call("mcp_legacy_needs", {}, { client: own });
+  await lab.call("mcp_legacy_visited", {}, { client: own });
+  const done = (elicitationId: string) => ["notifications/elicitation/complete", { elicitationId }];
+  expect([heard, others]).toEqual([[done("visit-1"), done("visit-2")], []]);
+});
+
+it("tells a client of the older era over HTTP", async () => {
+  await using client = await connect("legacy", { capabilities: { elicitation: { url: {} } } });
+  client.client.setRequestHandler("elicitation/create", async () => ({ action: "accept" }));
+  const told = new Promise<unknown>((resolve) =>
+    client.client.setNotificationHandler("notifications/elicitation/complete", ({ params }) => resolve(params)),
+  );
+  await client.call("mcp_legacy_visit");
+  await client.call("mcp_legacy_visited");
+  expect(await told).toEqual({ elicitationId: "visit-1" });
 });
 
 it("drops a message of the log of which it cannot be told whose it is", async () => {

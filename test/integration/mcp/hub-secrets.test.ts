@@ -2,11 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
 import { outside } from "../../security/support/outside.ts";
-import { type HubLab, hubServer, openHubLab } from "../../support/hub-lab.ts";
+import { type HubLab, hubServer, openHubLab, SERVER_CODE } from "../../support/hub-lab.ts";
 import { openSecretLab, type Origin, type SecretLab } from "../../support/secret-lab.ts";
 import { textOf } from "../../support/tools-lab.ts";
 
 const [HELD, RAW, WRITTEN] = ["sk-held-0123456789abcdef", "raw-0123456789abcdef", "written-0123456789abcdef"];
+const [ARGUED, SENT] = ["argued-0123456789abcdef", "sent-0123456789abcdef"];
 
 let on: SecretLab;
 let api: Origin;
@@ -23,6 +24,8 @@ beforeAll(async () => {
     {
       one: hubServer({ network, secrets: { held: { env: "API_KEY", hosts: [api.authority] }, plain: { env: "PLAIN", deliver: "raw" } } }),
       written: hubServer({ env: { SOME_TOKEN: WRITTEN } }),
+      argued: argued(),
+      sent: { url: "http://127.0.0.1:1/mcp", headers: { "X-Auth": SENT } },
       other: hubServer(),
       absent: hubServer({ secrets: { absent: { env: "ABSENT", deliver: "raw" } } }),
       gone: hubServer({ network, secrets: { gone: { env: "GONE", hosts: [api.authority] } } }),
@@ -40,6 +43,12 @@ afterAll(async () => {
   await lab?.[Symbol.asyncDispose]();
   await on?.[Symbol.asyncDispose]();
 }, 60_000);
+
+/** With a key among its arguments that nothing but its name tells. */
+function argued(): object {
+  const run = 'exec node --input-type=module -e "$CODE" -- "$@"';
+  return { command: "sh", args: ["-c", run, "sh", "--key", ARGUED], env: { CODE: SERVER_CODE } };
+}
 
 const env = async (server: string): Promise<Record<string, string>> =>
   (JSON.parse(textOf(await lab.call(`mcp_${server}_where`, { path: "/" }))) as { env: Record<string, string> }).env;
@@ -79,10 +88,24 @@ it("shows no key in logs, errors and infos, also one that is written in the entr
   for (const value of [HELD, RAW, WRITTEN]) expect(shown).not.toContain(value);
 });
 
+it("gives what a named file says to that server alone: not to others, to what is shown, or to arguments of the host's processes", async () => {
+  expect(textOf(await lab.call("mcp_argued_where", { path: "/" }))).toContain(`"args":["${ARGUED}"]`);
+  const shown = ["argued", "sent", "written"].map((name) => lab.hub.details(LOCAL, name));
+  expect(shown[0]).toMatchObject({ runs: expect.stringMatching(/--key \[key\]$/) as unknown });
+  const text = JSON.stringify([shown, lab.hub.servers(LOCAL), lab.problems, lab.audited]);
+  const others = await Promise.all(["one", "other"].map((name) => lab.call(`mcp_${name}_where`, { path: "/" })));
+  const commands = (await outside(["sh", "-c", "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $f; echo '#end'; done 2>/dev/null"])).out;
+  for (const value of [ARGUED, SENT, WRITTEN]) for (const where of [text, JSON.stringify(others)]) expect(where).not.toContain(value);
+  for (const value of [SENT, WRITTEN]) expect(commands).not.toContain(value);
+  const having = commands.split("#end\n").filter((command) => command.includes(ARGUED));
+  expect(having.length, "the search finds what is there").toBeGreaterThan(0);
+  for (const command of having) expect(command, "the server's own program").toMatch(/^node --input-type=module /);
+});
+
 it("leaves no value in the home", async () => {
   const holding = async (text: string): Promise<string> => (await outside(["grep", "-rlaF", text, on.home])).out;
   expect(await holding("belljar_secret_"), "the search finds what is there").not.toBe("");
-  for (const value of [HELD, RAW, WRITTEN]) expect(await holding(value)).toBe("");
+  for (const value of [HELD, RAW, WRITTEN, ARGUED, SENT]) expect(await holding(value)).toBe("");
 });
 
 it("does not start a server without its secret, and says how to store it", () => {

@@ -139,7 +139,11 @@ describe("bad input", () => {
     ["a password in an address", { a: { url: "http://ann:pw@x.test" } }, "write it under headers"],
     ["a program that gives headers", { a: { url: "http://x.test", headersHelper: "/bin/token" } }, "headersHelper: runs a program"],
     ["a name that is none", { "a/b": { command: "x" } }, "name is 1 to 64 letters"],
-    ["a slip of a field", { a: { command: "x", aprove: "always" } }, 'server "a", aprove: is no field. Did you mean "approve"?'],
+    [
+      "a slip of a field",
+      { a: { command: "x", aprove: "always" } },
+      'server "a", aprove: is no field of a server. Did you mean "approve"?',
+    ],
     ["an unknown network", { a: { command: "x", network: "al" } }, "network: must be"],
     [
       "an entry that is too large",

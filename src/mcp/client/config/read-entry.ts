@@ -53,6 +53,9 @@ const entrySchema = z.looseObject({
 
 type Entry = z.infer<typeof entrySchema>;
 
+/** The names of the fields that mean something here. */
+export const ENTRY_FIELDS: readonly string[] = Object.keys(entrySchema.shape);
+
 /** Where an entry stands, for its errors. */
 export interface EntryPlace {
   readonly file: string;

@@ -17,15 +17,24 @@ function named(values: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(values).flatMap(([name, value]) => (KEY_NAME.test(name) || KEY_SHAPE.test(value) ? [value] : []));
 }
 
-/** `--token VALUE`, `--token=VALUE`, `TOKEN=VALUE`, and what is a key by its shape. */
 function inArguments(args: readonly string[]): readonly string[] {
-  return args.flatMap((argument, index) => {
-    const [name = "", value] = argument.split(/=(.*)/s);
-    if (value !== undefined) return KEY_NAME.test(name) || KEY_SHAPE.test(value) ? [value] : [];
-    const before = args[index - 1] ?? "";
-    const isNamed = before.startsWith("-") && !before.includes("=") && KEY_NAME.test(before);
-    return KEY_SHAPE.test(argument) || (isNamed && !argument.startsWith("-")) ? [argument] : [];
+  return args.flatMap((argument, index) => keyIn(argument, args[index - 1])?.key ?? []);
+}
+
+/** Arguments as they may be shown: for those that hold a key it says so. */
+export function withoutKeys(args: readonly string[]): readonly string[] {
+  return args.map((argument, index) => {
+    const found = keyIn(argument, args[index - 1]);
+    return found && found.key.length >= SHORTEST ? `${found.lead}[key]` : argument;
   });
+}
+
+/** `--token VALUE`, `--token=VALUE`, `TOKEN=VALUE`, and what is a key by its shape. `lead`: what of the argument stands before it. */
+function keyIn(argument: string, before = ""): { readonly lead: string; readonly key: string } | undefined {
+  const [name = "", value] = argument.split(/=(.*)/s);
+  if (value !== undefined) return KEY_NAME.test(name) || KEY_SHAPE.test(value) ? { lead: `${name}=`, key: value } : undefined;
+  const isNamed = before.startsWith("-") && !before.includes("=") && KEY_NAME.test(before) && !argument.startsWith("-");
+  return isNamed || KEY_SHAPE.test(argument) ? { lead: "", key: argument } : undefined;
 }
 
 /** A header has a scheme before the key itself. */

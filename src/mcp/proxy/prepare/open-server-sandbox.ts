@@ -4,7 +4,7 @@ import type { StdioTarget } from "../../client/config/resolve-server.ts";
 import type { HubServer } from "../hub-server.ts";
 import { findImage, type ImageTemplates } from "./image-templates.ts";
 import { type PackageLaunch, readPackageLaunch } from "./package-launch.ts";
-import type { InstalledProgram, PackagePrograms, UpdatedProgram } from "./package-programs.ts";
+import type { InstalledProgram, PackagePrograms } from "./package-programs.ts";
 import { assertSecretsFree, placeholdersOf } from "./server-secrets.ts";
 import { type ServerCommand, startCommand } from "./start-command.ts";
 
@@ -22,7 +22,7 @@ interface Who {
 
 export interface SandboxParts {
   readonly sandboxes: Pick<Sandboxes, "create">;
-  readonly programs?: PackagePrograms | undefined;
+  readonly programs?: Pick<PackagePrograms, "prepare"> | undefined;
   readonly images?: ImageTemplates | undefined;
 }
 
@@ -75,18 +75,6 @@ async function beginOf({ programs, images }: SandboxParts, server: HubServer, { 
   return { options: { hiddenSnapshot: installed.snapshot }, installed };
 }
 
-/** Installs the newest version of the package of a server. Rejects with `NOT_SUPPORTED` for one that is no package. */
-export async function updateServer(
-  { programs }: Pick<SandboxParts, "programs">,
-  server: HubServer,
-  { principal, signal }: Who,
-): Promise<UpdatedProgram> {
-  const launch = programs && launchOf(server);
-  if (launch) return programs.update(principal, launch, signal).catch((cause: unknown) => failed(server.name, "was not updated", cause));
-  const advice = "only what npx, uvx and their like start in a sandbox is installed by Belljar; restart it to start it anew";
-  throw new BelljarError("NOT_SUPPORTED", `The server "${server.name}" is no package: ${advice}`);
-}
-
 function sandboxOptions(settings: HubServer["settings"]): CreateOptions {
   const { network, limits, template, mount } = settings;
   return {
@@ -102,7 +90,8 @@ function sandboxOptions(settings: HubServer["settings"]): CreateOptions {
   };
 }
 
-function failed(name: string, what: string, cause: unknown): never {
+/** Rejects with the same error, in which the server is named. */
+export function failed(name: string, what: string, cause: unknown): never {
   if (!(cause instanceof BelljarError)) throw cause;
   throw new BelljarError(cause.code, `The server "${name}" ${what}: ${cause.message}`, { cause });
 }

@@ -27,6 +27,17 @@ export interface UpdatedProgram {
   readonly now: string;
 }
 
+/** What an update would bring. */
+export interface LookedProgram extends UpdatedProgram {
+  /** Stands for exactly what was installed, with all that it depends on. */
+  readonly key: string;
+  /** Absent: it is what the owner has. */
+  readonly installed?: InstalledProgram;
+}
+
+/** Of programs that were looked at, and may be taken. */
+const LOOKED_MAX = 64;
+
 /**
  * Programs of packages for servers of the hub, installed once for each owner. The first start decides which version of a package an owner has,
  * and later ones, of every process of the home, have the same until it is updated. What nobody has started for a month goes. Disposing ends
@@ -38,6 +49,8 @@ export class PackagePrograms implements AsyncDisposable {
   readonly #kept: KeptPrograms;
   readonly #turns = new TurnsByKey();
   readonly #work = new OwnedWork();
+  /** What was looked at last for each place; its layer stays. */
+  readonly #looked = new Map<string, KeptProgram>();
   #busy = 0;
   /** There may be packages that nobody needs: those of a process that was killed, or of an update. */
   #isLoose = true;
@@ -66,6 +79,40 @@ export class PackagePrograms implements AsyncDisposable {
       await this.#kept.keep(place, kept);
       return { ...(before && { before: before.version }), now: kept.version };
     });
+  }
+
+  /** Installs what is the newest now, for somebody who looks at it first: the owner keeps what it has. Rejects as `prepare`. */
+  look(principal: Principal, launch: PackageLaunch, signal: AbortSignal): Promise<LookedProgram> {
+    return this.#inTurn(principal, launch, signal, async (place, own) => {
+      const before = await this.#kept.read(place);
+      const found = await this.#resolve(principal, launch, own);
+      const told = { ...(before && { before: before.version }), now: found.version, key: found.lock.key };
+      if (before?.lock.key === found.lock.key) return told;
+      this.#keepLooked(JSON.stringify(place), found);
+      const { program, version } = found;
+      return { ...told, installed: { program, version, snapshot: await this.#packages.snapshotOf(principal, found.lock, own) } };
+    });
+  }
+
+  /** Takes what was looked at. Undefined if something else was looked at since, or nothing. */
+  take(principal: Principal, launch: PackageLaunch, key: string, signal: AbortSignal): Promise<UpdatedProgram | undefined> {
+    return this.#inTurn(principal, launch, signal, async (place) => {
+      const looked = this.#looked.get(JSON.stringify(place));
+      if (looked?.lock.key !== key) return undefined;
+      const before = await this.#kept.read(place);
+      await this.#kept.keep(place, looked);
+      this.#looked.delete(JSON.stringify(place));
+      this.#isLoose = true;
+      return { ...(before && { before: before.version }), now: looked.version };
+    });
+  }
+
+  /** The oldest goes first. */
+  #keepLooked(place: string, found: KeptProgram): void {
+    this.#looked.delete(place);
+    this.#looked.set(place, found);
+    const [oldest] = this.#looked.keys();
+    if (this.#looked.size > LOOKED_MAX && oldest !== undefined) this.#looked.delete(oldest);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -106,7 +153,8 @@ export class PackagePrograms implements AsyncDisposable {
   async #removeLoose(): Promise<void> {
     this.#isLoose = false;
     const remove = async (): Promise<void> => {
-      const needed = await this.#kept.removeOld();
+      const looked = [...this.#looked.values()].map(({ lock }) => lock.key);
+      const needed = new Set([...(await this.#kept.removeOld()), ...looked]);
       for (const { snapshot, key } of await this.#packages.list()) if (!needed.has(key)) await this.#packages.remove(snapshot);
     };
     await this.#work.run(new AbortController().signal, remove).catch((cause: unknown) => {

@@ -7,15 +7,15 @@ import type { SecretMask } from "./server-secrets.ts";
 export interface RefusalEar {
   /** The server's name. */
   readonly name: string;
-  /** Is given rules that would have allowed what was refused. */
-  readonly noted: (rules: readonly string[]) => void;
+  /** Is given rules that would have allowed what was refused, and the lines that tell of it. */
+  readonly noted: (rules: readonly string[], lines: readonly string[]) => void;
 }
 
 /** What the network refused to a server lately, told once. */
 export class ServerRefusals implements Disposable {
   readonly #sandbox: Pick<Sandbox, "watchRefusals">;
   readonly #name: string;
-  readonly #noted: (rules: readonly string[]) => void;
+  readonly #noted: RefusalEar["noted"];
   #watch: RefusalWatch;
 
   private constructor(sandbox: Pick<Sandbox, "watchRefusals">, { name, noted }: RefusalEar, watch: RefusalWatch) {
@@ -32,12 +32,14 @@ export class ServerRefusals implements Disposable {
   /** The places, and the rules to add to the server's entry. Empty if nothing was refused since it was asked before. Never rejects. */
   async take(): Promise<readonly string[]> {
     const watch = this.#watch;
+    let missing: readonly string[] = [];
     const tellRemedy = (rules: readonly string[]): string => {
-      this.#noted(rules);
+      missing = rules;
       return remedy(this.#name, rules);
     };
     const lines = await watch.tell(tellRemedy).catch(() => []);
     if (lines.length === 0) return [];
+    this.#noted(missing, lines);
     this.#watch = await this.#sandbox.watchRefusals().catch(() => watch);
     if (this.#watch !== watch) watch[Symbol.dispose]();
     return lines;

@@ -19,6 +19,7 @@ export function instanceHandlers(calls: OpenCalls, events: InstanceEvents): Serv
     sample: relay("sampling/createMessage"),
     roots: relay("roots/list"),
     logged: (params) => calls.log(params),
+    elicited: (id) => calls.elicited(id),
     listChanged: events.listChanged,
     resourceUpdated: events.resourceUpdated,
   };

@@ -4,7 +4,7 @@ import { isRecord } from "../../client/config/is-record.ts";
 import type { JsonObject } from "../../client/json-object.ts";
 import type { Lists } from "../sources/pinned-lists.ts";
 import type { LinkOwner } from "./hub-links.ts";
-import type { Listed } from "./server-lists.ts";
+import type { Listed } from "./list-server.ts";
 
 export const NOTHING: Listed = { capabilities: {}, tools: [], resources: [], templates: [], prompts: [] };
 

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { ClientRequests } from "../../../catalog/question.ts";
+import { refusalOf } from "../../../catalog/refusal.ts";
 import { BelljarError } from "../../../errors.ts";
 import { isRecord } from "../../client/config/is-record.ts";
 import type { JsonObject } from "../../client/json-object.ts";
@@ -9,6 +10,7 @@ import type { Instances } from "../instances.ts";
 import { OpenCall } from "../open-call.ts";
 import type { ServerInstance } from "../server-instance.ts";
 import { CallQueue } from "./call-queue.ts";
+import { LogLevels } from "./log-levels.ts";
 import { LISTS } from "./server-lists.ts";
 import { type KeyOf, keyOf, type RelayContext, SHARED } from "./relay-context.ts";
 
@@ -36,6 +38,7 @@ export interface ServerCallsOptions {
 export class ServerCalls {
   readonly #options: ServerCallsOptions;
   readonly #queue: CallQueue;
+  readonly #levels = new LogLevels();
 
   constructor(options: ServerCallsOptions) {
     this.#options = options;
@@ -93,6 +96,7 @@ export class ServerCalls {
     const options = { signal: call.signal, onProgress, logged, timeoutMs: NO_LIMIT_MS, takesQuestions: true as const };
     const told = { ...params, ...metaOf(context, session.era) };
     let again: JsonObject = {};
+    await this.#levels.tell(session, context, call.signal);
     try {
       for (;;) {
         const answer = await session.request(method, { ...told, ...again }, options);
@@ -100,6 +104,7 @@ export class ServerCalls {
         again = await this.#answered(call, answer);
       }
     } catch (cause) {
+      calls.noteElicitations(refusalOf(cause)?.data, context.client);
       // What it asks from now on may belong to the call that was given up, and reach somebody else.
       const isOthersToo = context.clientId === undefined || this.#options.keyOf(context) === SHARED;
       if (call.signal.aborted && isOthersToo) calls.silence();

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
-import { type Listed, ServerLists } from "./server-lists.ts";
+import type { Listed } from "./list-server.ts";
+import { ServerLists } from "./server-lists.ts";
 
 it("tells of the first that it leaves out of each list", async () => {
   const large = { name: "large", title: "x".repeat(600_000) };

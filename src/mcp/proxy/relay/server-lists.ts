@@ -1,29 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { BelljarError } from "../../../errors.ts";
-import type { JsonObject } from "../../client/json-object.ts";
 import { loginWanted } from "../../client/oauth/server-login.ts";
-import type { ServerSession } from "../../client/server-session.ts";
 import type { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
-import { type ItemList, listItems } from "./list-items.ts";
+import { type Listed, listServer } from "./list-server.ts";
 
 const AGAIN_FIRST_MS = 1_000;
 const AGAIN_LAST_MS = 300_000;
-/** Of all pages of all lists. */
-const LIST_MS = 60_000;
 const NO_LIMIT_MS = 24 * 3_600_000;
 /** The key of an instance that lists, where each caller has its own. */
 export const LISTS = "lists";
-
-const TOOLS: ItemList = { method: "tools/list", field: "tools", capability: "tools", key: "name" };
-const OTHERS = {
-  resources: { method: "resources/list", field: "resources", capability: "resources", key: "uri" },
-  templates: { method: "resources/templates/list", field: "resourceTemplates", capability: "resources", key: "uriTemplate" },
-  prompts: { method: "prompts/list", field: "prompts", capability: "prompts", key: "name" },
-} as const satisfies Readonly<Record<string, ItemList>>;
-
-/** What a server has, as it came. */
-export type Listed = Readonly<Record<"tools" | keyof typeof OTHERS, readonly JsonObject[]>> & { readonly capabilities: JsonObject };
 
 export interface ServerListsOptions {
   /** Of the server. */
@@ -132,7 +118,7 @@ export class ServerLists implements AsyncDisposable {
     const { instances, take, stateChanged } = this.#options;
     const key = (this.#teller && instances.keyOf(this.#teller)) ?? this.#options.key;
     try {
-      await instances.use(key, this.#closing.signal, async ({ session }) => take(await this.#list(session)));
+      await instances.use(key, this.#closing.signal, async ({ session }) => take(await listServer(session, this.#listing())));
       this.#state = { state: "ready" };
       this.#failures = 0;
     } catch (cause) {
@@ -142,31 +128,9 @@ export class ServerLists implements AsyncDisposable {
     stateChanged();
   }
 
-  /** The start of an instance has a limit of its own. */
-  async #list(session: ServerSession): Promise<Listed> {
-    const late = AbortSignal.timeout(LIST_MS);
-    const signal = AbortSignal.any([this.#closing.signal, late]);
-    try {
-      const tools = await listItems(session, TOOLS, { signal, leftOut: this.#leftOut("tools") });
-      const others = Object.entries(OTHERS).map(async ([name, list]) => [name, await this.#listOther(session, list, signal)] as const);
-      const { capabilities } = session;
-      return { capabilities, tools, ...(Object.fromEntries(await Promise.all(others)) as Omit<Listed, "tools" | "capabilities">) };
-    } catch (cause) {
-      if (!late.aborted) throw cause;
-      const problem = `The server "${this.#options.name}" did not list what it has in ${LIST_MS} ms`;
-      throw new BelljarError("EXEC_TIMEOUT", problem, { cause });
-    }
-  }
-
-  /** A server that cannot list these has its tools nevertheless. */
-  async #listOther(session: ServerSession, list: ItemList, signal: AbortSignal): Promise<readonly JsonObject[]> {
-    try {
-      return await listItems(session, list, { signal, leftOut: this.#leftOut(list.field) });
-    } catch (cause) {
-      if (signal.aborted || session.hasEnded() || !(cause instanceof BelljarError)) throw cause;
-      if (cause.code !== "SERVER_REFUSED") this.#options.report(cause.message);
-      return [];
-    }
+  #listing(): Parameters<typeof listServer>[1] {
+    const { name, report } = this.#options;
+    return { name, report, signal: this.#closing.signal, leftOut: (field) => this.#leftOut(field) };
   }
 
   /** Tells of the first of each list. */

@@ -5,13 +5,17 @@ import { highestNumbers, NumberedFile } from "../../../files/numbered-file.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import { namesNow } from "../../../files/read-now.ts";
 import { digestOf } from "../../../files/canonical.ts";
-import { changesBetween, describeItem, type PinChange, type ToldChange } from "./pinned-lists.ts";
+import { changesBetween, describeItem, type PinChange, TOO_LARGE, type ToldChange } from "./pinned-lists.ts";
 
 /** Characters of a changed definition that are told, of each side. */
 const TEXT_MAX = 20_000;
 /** Shown before the first difference of a definition that is cut. */
 const CONTEXT_MAX = 1_000;
 const CHANGES_MAX = 100;
+/** Characters of definitions that are looked at to tell changes, which takes a tenth of a second in one go. */
+const LOOKED_MAX = 1_048_576;
+/** To find out that a definition is too large is work too. */
+const TOO_LARGE_COSTS = 262_144;
 
 const side = z.object({ digests: z.record(z.string(), z.string()), lists: z.record(z.string(), z.unknown()).optional() });
 const stored = z.object({ version: z.literal(1), identity: z.string(), pinned: side, last: side });
@@ -60,11 +64,19 @@ export function pinFile({ folder, name, file }: PinPlace): NumberedFile<Pinned |
   });
 }
 
+function placesOf(of: PinsOf): readonly PinPlace[] {
+  const files = [...highestNumbers(namesNow(of.folder)).keys()].filter((file) => file.startsWith(`${keyOf(of)}-`));
+  return files.map((file) => ({ ...of, file }));
+}
+
+/** For a name that nobody has any more: of all programs that ever had it. */
+export async function forgetNamed(of: PinsOf): Promise<void> {
+  for (const place of placesOf(of)) await pinFile(place).remove();
+}
+
 /** Of the servers of one name that which has changed, else any. Undefined if nothing was listed. */
 export function findPinned(of: PinsOf, digest?: string): { readonly place: PinPlace; readonly pinned: Pinned } | undefined {
-  const files = [...highestNumbers(namesNow(of.folder)).keys()].filter((file) => file.startsWith(`${keyOf(of)}-`));
-  const found = files.flatMap((file) => {
-    const place = { ...of, file };
+  const found = placesOf(of).flatMap((place) => {
     const { value } = pinFile(place).readNow(undefined);
     return value && value !== DAMAGED ? [{ place, pinned: value }] : [];
   });
@@ -111,10 +123,14 @@ export function changesOf({ pinned, last }: Pinned): readonly PinChange[] {
   return changesBetween(pinned.digests, last.digests);
 }
 
-/** The first of these changes, with both sides. */
-export function tellChanges({ pinned, last }: Pinned, changes: readonly PinChange[]): readonly ToldChange[] {
+/** The first of these changes, with both sides. Once very much has been looked at, the others are named alone. */
+export function tellChanges({ pinned, last }: Pick<Pinned, "pinned" | "last">, changes: readonly PinChange[]): readonly ToldChange[] {
+  let left = LOOKED_MAX;
   return changes.slice(0, CHANGES_MAX).map((change): ToldChange => {
-    const [before, after] = cutSides(describeItem(pinned.lists, change), describeItem(last.lists, change));
+    if (left <= 0) return change;
+    const sides = [describeItem(pinned.lists, change), describeItem(last.lists, change)] as const;
+    for (const side of sides) left -= side === TOO_LARGE ? TOO_LARGE_COSTS : (side?.length ?? 0);
+    const [before, after] = cutSides(...sides);
     return { ...change, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
   });
 }

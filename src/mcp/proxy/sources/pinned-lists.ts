@@ -7,7 +7,7 @@ import { canonical, digestOf, digestText } from "../../../files/canonical.ts";
 /** What of a definition is shown in lines. Each level indents what is in it. */
 const SHOWN_LEVELS_MAX = 64;
 const SHOWN_MAX = 512 * 1_024;
-const TOO_LARGE = "(This definition is too large, or nested too deep, to be shown.)";
+export const TOO_LARGE = "(This definition is too large, or nested too deep, to be shown.)";
 
 /** What a server lists, by the names of the lists. A list holds records; another value, such as the instructions, stands for itself. */
 export type Lists = Readonly<Record<string, unknown>>;

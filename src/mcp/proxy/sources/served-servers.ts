@@ -3,9 +3,9 @@ import { TurnsByKey } from "../../../async/turns-by-key.ts";
 import { BelljarError } from "../../../errors.ts";
 import { LOCAL, type Principal } from "../../../sandbox/sandbox.ts";
 import type { HubScope } from "../hub-file.ts";
-import type { HubFile, HubServer, McpServerDetails, McpServerInfo, UnusableServer } from "../hub-server.ts";
+import type { HubFile, HubServer, McpServerDetails, McpServerInfo, ServerUpdate, UnusableServer } from "../hub-server.ts";
 import { type Hub, unknownServer } from "../hub.ts";
-import type { UpdatedProgram } from "../prepare/package-programs.ts";
+import type { UpdateWish } from "../server-updates.ts";
 import { digestOf } from "../../../files/canonical.ts";
 import type { BegunLogin } from "../relay/held-login.ts";
 import type { LoginWish } from "../relay/upstream-login.ts";
@@ -119,9 +119,9 @@ export class ServedServers implements AsyncDisposable {
   }
 
   /** Rejects with `FORBIDDEN`, and as `Hub.update`. */
-  async update(principal: Principal, name: string, signal: AbortSignal): Promise<UpdatedProgram> {
+  async update(principal: Principal, wish: UpdateWish & { readonly name: string }, signal: AbortSignal): Promise<ServerUpdate> {
     assertMayManage(principal);
-    return this.#options.hub.update(principal, name, signal);
+    return this.#options.hub.update(principal, wish, signal);
   }
 
   /** Begins a login, which `finishLogin` ends. Rejects as `Hub.beginLogin`. */

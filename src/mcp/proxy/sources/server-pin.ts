@@ -115,6 +115,16 @@ export class ServerPin {
     return this.shown() ?? { lists, blocked: new Set() };
   }
 
+  /** What these lists would change of what is approved; nothing where nothing is. `digest`: that of `digest`, once the server lists them. */
+  async compare(
+    lists: Lists,
+  ): Promise<{ readonly changes: readonly PinChange[]; readonly told: readonly ToldChange[]; readonly digest: string }> {
+    const last = { digests: (await digestItems(lists)).digests, lists };
+    const { pinned = last } = this.#state ?? {};
+    const changes = changesBetween(pinned.digests, last.digests);
+    return { changes, told: tellChanges({ pinned, last }, changes), digest: digestOfLast({ last }) };
+  }
+
   /** Approves what was listed last. Rejects with `MCP_SERVER_CHANGED` if that is not what `digest` stands for. */
   async approve(digest?: string): Promise<void> {
     this.#set(await approvePinned(this.#place, digest));

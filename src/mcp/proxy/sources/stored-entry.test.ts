@@ -121,3 +121,30 @@ it("gives a server that came over HTTP no secret's value, whoever sent it", asyn
 it("reads a disabled entry as none", async () => {
   expect(await read({ command: "sh", disabled: true })).toBeUndefined();
 });
+
+it.each([
+  [{ colour: "red" }, "colour: is no field of a server. It has isolation, network,"],
+  [{ networks: "none" }, 'networks: is no field of a server. Did you mean "network"?'],
+  [{ comand: "sh" }, 'comand: is no field of a server. Did you mean "command"?'],
+  [{ ["x".repeat(1_000)]: 1 }, `"one", ${"x".repeat(100)}: is no field`],
+])("refuses a field that nobody knows, and names the nearest: %j", async (more, problem) => {
+  for (const origin of ["machine", "network"] as const)
+    await expect(read({ command: "sh", ...more }, origin)).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining(problem) as string,
+    });
+});
+
+it("takes what other hosts write into an entry", async () => {
+  const entry = {
+    command: "sh",
+    autoApprove: ["*"],
+    alwaysAllow: [],
+    type: "stdio",
+    trust: true,
+    includeTools: ["a"],
+    gallery: true,
+    startup_timeout_sec: 5,
+  };
+  expect(await read(entry)).toMatchObject({ name: "one" });
+});

@@ -2,6 +2,7 @@ import { isRecord } from "../../client/config/is-record.ts";
 import { readEntry } from "../../client/config/read-entry.ts";
 import { type HubScope, readHubServer } from "../hub-file.ts";
 import type { HubServer } from "../hub-server.ts";
+import { assertKnownFields } from "./known-fields.ts";
 import { forbiddenField } from "./may-have.ts";
 import type { StoredServer } from "./server-store.ts";
 
@@ -15,7 +16,7 @@ const VALUES = ["command", "env", "environment", "headers", "http_headers", "aut
 
 /**
  * Reads a server that an owner has added. Undefined for a disabled one. What came over the network may say nothing that reaches the host, whatever
- * wrote it to the file. Rejects with `CONFIG_INVALID` and `FORBIDDEN`.
+ * wrote it to the file. A field that nobody knows is refused. Rejects with `CONFIG_INVALID` and `FORBIDDEN`.
  */
 export async function readStoredServer(
   name: string,
@@ -25,6 +26,7 @@ export async function readStoredServer(
   const isOfNetwork = origin === "network";
   const place = { file: FILE, name, expands: !isOfNetwork };
   const config = readEntry(entry, place);
+  assertKnownFields(entry, place);
   if (isOfNetwork) assertReachesNoHost(name, entry);
   const server = await readHubServer({ name, config }, entry, { file: FILE, scope: isOfNetwork ? NOTHING : scope });
   if (!server || !isOfNetwork) return server;
