@@ -52,6 +52,9 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
     },
     getLinked: async (id) => createRemoteSandbox(address, await info(id)),
     labelsOf: async (id) => (await info(id)).metadata,
+    linkedIds: async () => {
+      throw new BelljarError("NOT_SUPPORTED", "A server tells its callers of their own sandboxes alone");
+    },
     info: (_principal, id) => info(id),
     async list(_principal, options) {
       return parseAnswer(sandboxPageSchema, await askServer(address, { method: "GET", path: `/v1/sandboxes${toQuery(options)}` }));

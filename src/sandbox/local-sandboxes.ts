@@ -206,6 +206,10 @@ class HomeSandboxes implements LocalSandboxes {
     return record?.metadata;
   }
 
+  async linkedIds(): Promise<readonly string[]> {
+    return this.#journal.unendedIds();
+  }
+
   async #open({ record, end }: JournalEntry): Promise<OwnSandbox> {
     if (end) throw ended(record, end.reason);
     const sandbox = await this.#live.open(record);

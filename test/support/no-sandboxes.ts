@@ -16,6 +16,7 @@ export function createNoSandboxes(): Sandboxes {
     getStarted: refuse,
     getLinked: refuse,
     labelsOf: async () => undefined,
+    linkedIds: async () => [],
     info: refuse,
     default: refuse,
     list: async () => ({ sandboxes: [] }),

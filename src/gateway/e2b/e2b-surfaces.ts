@@ -9,7 +9,9 @@ import { secureReach } from "./e2b-domain.ts";
 import { controlErrors, controlStatus, planeErrors, planeStatus } from "./e2b-errors.ts";
 import { envdErrors } from "./envd/envd-errors.ts";
 import { envdRoutes } from "./envd/envd-routes.ts";
+import { createPolledWatchers } from "./envd/files/polled-watchers.ts";
 import { findFilesHolder } from "./envd/find-holder.ts";
+import { createProcessTables } from "./envd/process/process-tables.ts";
 import { findCodeHolder } from "./interpreter/find-holder.ts";
 import { interpreterRoutes } from "./interpreter/interpreter-routes.ts";
 import { e2bPortsSurface } from "./ports/e2b-ports-surface.ts";
@@ -25,6 +27,8 @@ const INTERPRETER = ["/execute", "/contexts"];
 export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName" | "isOwnToken" | "onFailure">): readonly Surface[] {
   const { domain } = e2b;
   const envd = createSandboxAdmission(e2b, findFilesHolder(e2b));
+  const processes = createProcessTables();
+  const watchers = createPolledWatchers();
   const interpreter = createSandboxAdmission(e2b, findCodeHolder(e2b));
   return [
     {
@@ -45,7 +49,11 @@ export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName"
       cors: "any",
       shapeError: envdErrors,
       statusOf: planeStatus,
-      routes: envdRoutes(e2b, envd),
+      routes: envdRoutes(e2b, { admission: envd, processes, watchers }),
+      async close() {
+        processes.close();
+        watchers[Symbol.dispose]();
+      },
     },
     {
       kind: "routed",

@@ -13,12 +13,15 @@ import { CHANGES } from "./scopes.ts";
 
 const FORKS_MAX = 100;
 
-const forkSchema = z.object({ timeout: timeoutField.optional(), count: z.int().min(1).max(FORKS_MAX).default(1) }).default({ count: 1 });
+const forkSchema = z
+  .object({ timeout: timeoutField.optional(), count: z.int().min(1).max(FORKS_MAX).default(1) })
+  .nullish()
+  .transform((wish) => wish ?? { count: 1 });
 
 const resultSchema = z.union([z.object({ sandbox: sandboxSchema }), z.object({ error: z.object({ code: z.int(), message: z.string() }) })]);
 
 type Params = z.output<typeof idParams>;
-type ForkWish = z.output<typeof forkSchema>;
+type ForkWish = { readonly timeout?: number | undefined; readonly count: number };
 type Result = z.output<typeof resultSchema>;
 
 /** What refuses the forks, and nothing about the sandbox that is forked. */

@@ -16,13 +16,13 @@ const REFRESH_LEAST_S = 15;
 /** Whatever is left of its life ends now. */
 const AT_ONCE_MS = 1;
 
-const connectSchema = z.object({ timeout: timeoutField.optional(), memory: z.boolean().nullish() }).optional();
+const connectSchema = z.object({ timeout: timeoutField.optional(), memory: z.boolean().nullish() }).nullish();
 const resumeSchema = z
   .object({ timeout: timeoutField.optional(), autoPause: z.boolean().nullish(), memory: z.boolean().nullish() })
-  .optional();
-const pauseSchema = z.object({ memory: z.boolean().nullish() }).optional();
+  .nullish();
+const pauseSchema = z.object({ memory: z.boolean().nullish() }).nullish();
 const timeoutSchema = z.object({ timeout: z.int().min(-31_536_000).max(31_536_000) });
-const refreshSchema = z.object({ duration: z.int().min(0).max(31_536_000).optional() }).optional();
+const refreshSchema = z.object({ duration: z.int().min(0).max(31_536_000).optional() }).nullish();
 
 type Params = z.output<typeof idParams>;
 

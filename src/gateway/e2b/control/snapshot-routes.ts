@@ -26,7 +26,7 @@ export function snapshotRoutes({ sandboxes }: E2b): readonly Route[] {
       access: CHANGES,
       summary: "Freezes what a sandbox has written. A snapshot of the same name is replaced",
       params: idParams,
-      body: z.object({ name: z.string().min(1).max(200).nullish() }).optional(),
+      body: z.object({ name: z.string().min(1).max(200).nullish() }).nullish(),
       takes: { isOptional: true },
       answers: { 201: snapshotSchema },
       async handle(asked) {
