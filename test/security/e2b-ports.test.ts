@@ -63,7 +63,13 @@ verifies("e2b-ports-open-as-said", async () => {
   const socket = lab.connect(waysTo(open, PORT)[0] ?? {});
   const [refused] = (await once(socket, "error")) as [Error];
   expect(refused.message).toContain("403");
-  Object.assign(lab.given, { publicTraffic: true, hasKey: false });
+  lab.given.publicTraffic = true;
+  const answers = await Promise.all(waysTo(open, PORT).map((way) => lab.open({ ...way, path: "/hang" })));
+  const sockets = waysTo(open, PORT).map((way) => lab.connect(way));
+  await Promise.all(sockets.map((one) => once(one, "message")));
+  const ends = [...answers.map((answer) => once(answer.resume(), "error")), ...sockets.map((one) => once(one, "close"))];
+  lab.given.hasKey = false;
+  await Promise.all(ends);
   const link = await open.registerPort(PORT, "token");
   for (const [index, way] of waysTo(open, PORT).entries()) {
     expect(await statusOf(withHeaders(way, trafficOf(open)))).toBe(403);

@@ -113,7 +113,7 @@ export const GUARANTEES = {
   "port-answers-harmless": "A sandbox's answer on a port controls neither Belljar nor the browser beyond that port.",
   "port-requests-plain": "A request that two readers could understand differently reaches no port.",
   "e2b-ports-open-as-said":
-    "A port of a sandbox that a client of E2B made is open without a link and a token only if `e2b.publicTraffic` and its maker allow it. Else it needs the sandbox's own traffic token. Once the owner has no key it needs a link.",
+    "A port of a sandbox that a client of E2B made is open without a link and a token only if `e2b.publicTraffic` and its maker allow it. Else it needs the sandbox's own traffic token. Once the owner has no key it needs a link, and within seconds what was open is cut.",
   "e2b-tokens-stay-outside": "No key of the server, no token of a sandbox and no header of E2B's routing reaches a program through a port.",
   "e2b-host-decides":
     "A host name of a port of a sandbox decides over all headers. A request that names a sandbox or a port in part, twice or unreadably reaches none.",

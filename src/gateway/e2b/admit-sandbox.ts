@@ -41,7 +41,8 @@ export function createSandboxAdmission(
       const owner = sandbox.owner;
       const grants = await keys.of(owner);
       if (grants.length === 0) return undefined;
-      await assertAwake({ turns }, sandbox);
+      // A request that is being served is looked at again every few seconds: that wakes nobody, and ends no stream of one that was paused.
+      if (!admitted.has(request)) await assertAwake({ turns }, sandbox);
       admitted.set(request, sandbox);
       return { id: owner, name: owner.replace(/^token:/, ""), grants: { surfaces: ["e2b"] } };
     },

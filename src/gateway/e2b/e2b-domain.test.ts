@@ -17,8 +17,8 @@ it.each([
 
 it("gives surfaces names below the domain, if there is one", () => {
   expect(secureReach(undefined, "api")).toEqual({});
-  expect(secureReach(domain, "api", "49983-*").tls).toEqual({
-    hosts: ["api.e2b.test", "49983-*.e2b.test"],
+  expect(secureReach(domain, "api", "api/content", "49983-*").tls).toEqual({
+    hosts: ["api.e2b.test", "api.e2b.test/content", "49983-*.e2b.test"],
     certificates: domain.certificates,
   });
 });

@@ -8,10 +8,10 @@ export interface E2bDomain {
   readonly certificates: Certificates;
 }
 
-/** The names below the domain that a surface answers, such as `api` or `49983-*`. Nothing without a domain. */
+/** The names below the domain that a surface answers, such as `api`, `api/volumecontent` or `49983-*`. Nothing without a domain. */
 export function secureReach(domain: E2bDomain | undefined, ...names: readonly string[]): Pick<Reach, "tls"> {
   if (!domain) return {};
-  return { tls: { hosts: names.map((name) => `${name}.${domain.name}`), certificates: domain.certificates } };
+  return { tls: { hosts: names.map((name) => name.replace(/(?=\/|$)/, `.${domain.name}`)), certificates: domain.certificates } };
 }
 
 /**

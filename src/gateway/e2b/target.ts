@@ -35,11 +35,6 @@ export function assertWholeTarget(request: Pick<IncomingMessage, "headers">): vo
   throw new BelljarError("ARGUMENTS_INVALID", `${what}: send the id of the sandbox and the port, each once`);
 }
 
-/** Whether the host name is that of a port of a sandbox. */
-export function hasTargetHost(request: Pick<IncomingMessage, "headers">): boolean {
-  return HOST.test(hostNameOf(request));
-}
-
 function targetOf(sandbox: string, port: string): SandboxTarget | undefined {
   return ID.test(sandbox) && PORT.test(port) && Number(port) <= 65_535 ? { sandbox, port: Number(port) } : undefined;
 }

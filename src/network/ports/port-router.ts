@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
@@ -27,6 +28,8 @@ export interface PortSandbox {
 export interface PortTerms {
   /** Whether the request may come in without the token of a link. */
   admits(request: Pick<IncomingMessage, "headers">, target: PortTarget): Promise<boolean>;
+  /** Told of each request that came in so. `exchange` closes when it is served: its response, or the socket that left HTTP. */
+  opened(request: IncomingMessage, exchange: EventEmitter): void;
   /** The Host for the program inside. Undefined: the request's. */
   hostFor(port: number): string | undefined;
 }
@@ -80,7 +83,7 @@ interface Router {
 async function serve(router: Router, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.on("error", ignore);
   try {
-    const { target, sandbox, ours } = await admit(router, request);
+    const { target, sandbox, ours } = await admit(router, request, response);
     if (ours) return answerWith(response, ours, request);
     await sandbox.resume();
     const connections = connectionsOf(router, target);
@@ -96,7 +99,7 @@ async function serve(router: Router, request: IncomingMessage, response: ServerR
 async function switchOver(router: Router, { request, socket, head }: Pick<Upgrade, "request" | "socket" | "head">): Promise<void> {
   socket.on("error", () => socket.destroy());
   try {
-    const { target, sandbox, ours } = await admit(router, request);
+    const { target, sandbox, ours } = await admit(router, request, socket);
     if (ours) return writeAnswer(socket, ours);
     await sandbox.resume();
     const connections = connectionsOf(router, target);
@@ -133,7 +136,7 @@ interface Admission {
 }
 
 /** Throws the error for the client. */
-async function admit({ options }: Router, request: IncomingMessage): Promise<Admission> {
+async function admit({ options }: Router, request: IncomingMessage, exchange: EventEmitter): Promise<Admission> {
   const target = (options.parseTarget ?? parsePortTarget)(request);
   if (target.style !== "host" && !options.isOwnName(hostNameOf(request).replace(/^\[|\]$/g, ""))) {
     throw new BelljarError("FORBIDDEN", "The Host header names another server; use the address that belljar serve printed");
@@ -142,6 +145,7 @@ async function admit({ options }: Router, request: IncomingMessage): Promise<Adm
   const sandbox = await (options.tellsUnknown ? found : found.catch(unlessUnknown));
   if (options.isOwnToken) dropOwnTokens(request.rawHeaders, options.isOwnToken);
   if (sandbox?.terms && (await sandbox.terms.admits(request, target))) {
+    sandbox.terms.opened(request, exchange);
     const innerHost = sandbox.terms.hostFor(target.port);
     return { sandbox, target: { ...target, ...(innerHost !== undefined && { innerHost }) } };
   }
