@@ -41,6 +41,7 @@ export const ERRORS = {
   SANDBOX_NAME_TAKEN: { status: 409, retryable: false },
   SANDBOX_ENDED: { status: 410, retryable: false },
   SANDBOX_STOPPED: { status: 409, retryable: false },
+  SANDBOX_RUNNING: { status: 409, retryable: false },
   START_FAILED: { status: 422, retryable: false },
   SANDBOX_FILES_LOST: { status: 410, retryable: false },
   SANDBOX_PAUSED: { status: 409, retryable: true },

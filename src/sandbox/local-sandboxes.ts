@@ -201,6 +201,11 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#open(entry);
   }
 
+  async labelsOf(id: string): Promise<SandboxInfo["metadata"] | undefined> {
+    const { record } = this.#live.held(id) ?? { record: isSandboxId(id) ? await this.#journal.readRecord(id) : undefined };
+    return record?.metadata;
+  }
+
   async linkedIds(): Promise<readonly string[]> {
     return this.#journal.unendedIds();
   }

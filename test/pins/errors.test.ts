@@ -42,6 +42,7 @@ it("keeps every error code with its status", () => {
       "SANDBOX_NAME_TAKEN 409",
       "SANDBOX_ENDED 410",
       "SANDBOX_STOPPED 409",
+      "SANDBOX_RUNNING 409",
       "START_FAILED 422",
       "SANDBOX_FILES_LOST 410",
       "SANDBOX_PAUSED 409 retryable",

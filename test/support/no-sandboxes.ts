@@ -15,6 +15,7 @@ export function createNoSandboxes(): Sandboxes {
     get: refuse,
     getStarted: refuse,
     getLinked: refuse,
+    labelsOf: async () => undefined,
     linkedIds: async () => [],
     info: refuse,
     default: refuse,
