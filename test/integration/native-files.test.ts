@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Field } from "../../src/protocol/fields.ts";
-import { EVENT_KIND, FLAG, GUEST_ERROR } from "../../src/protocol/wire.ts";
+import { ENTRY_TYPE, EVENT_KIND, FLAG, GUEST_ERROR } from "../../src/protocol/wire.ts";
 import {
   buildNativeTests,
   dataOf,
@@ -301,6 +301,58 @@ describe.each(BUILDS)("%s", (build) => {
     expect(renamed.text("TARGET")).toBe("moved");
     await event(watch, EVENT_KIND.WRITE, "moved/sub/file");
     watch.close();
+  });
+
+  test("tells with an entry the attributes that are asked for, and what a link leads to", async () => {
+    await using guest = await NativeGuest.open(build);
+    const [folder, file] = [guest.path("in"), guest.path("in/file")];
+    mkdirSync(folder);
+    writeFileSync(file, "", { mode: 0o640 });
+    symlinkSync("file", guest.path("in/link"));
+    symlinkSync("nowhere", guest.path("in/broken"));
+    const set = async (name: string, value: Buffer): Promise<void> => {
+      const fields: readonly Field[] = [
+        ["PATH", file],
+        ["NAME", name],
+        ["VALUE", value],
+      ];
+      await guest.ask("SET_XATTR", fields);
+    };
+    await set("user.a.one", Buffer.from("1\0\xff", "latin1"));
+    await set("user.a.two", Buffer.alloc(0));
+    await set("user.b", Buffer.from("x"));
+    const toldOf = async (operation: "STAT" | "LIST", path: string, name?: string) => {
+      const told = await guest.ask(operation, [
+        ["PATH", path],
+        ["NAME", name],
+      ]);
+      return told.filter(({ type }) => type === "ENTRY" || (operation === "STAT" && type === "REPLY")).map(fieldsOf);
+    };
+    const two = ["user.a.one\x001\0\xff", "user.a.two\0"];
+    const [alone] = await toldOf("STAT", file, "user.a.");
+    expect(
+      alone
+        ?.all("ATTRIBUTE")
+        .map((bytes) => bytes.toString("latin1"))
+        .toSorted(),
+    ).toEqual(two);
+    const listed = new Map((await toldOf("LIST", folder, "user.a.")).map((fields) => [fields.text("PATH"), fields]));
+    expect(listed.get("file")?.all("ATTRIBUTE")).toHaveLength(2);
+    expect(listed.get("link")?.all("ATTRIBUTE")).toEqual([]);
+    expect([listed.get("link")?.number("RESOLVED_TYPE"), listed.get("link")?.number("RESOLVED_MODE")]).toEqual([ENTRY_TYPE.FILE, 0o640]);
+    expect(listed.get("broken")?.number("RESOLVED_TYPE")).toBeUndefined();
+    expect((await toldOf("LIST", folder)).flatMap((fields) => fields.all("ATTRIBUTE"))).toEqual([]);
+    await set("user.a.big", Buffer.alloc(3_000, 1));
+    for (const name of ["1", "2", "3", "4", "5", "6"])
+      await guest.ask("SET_XATTR", [
+        ["PATH", file],
+        ["NAME", `user.c.${name}`],
+        ["VALUE", Buffer.alloc(400, 1)],
+      ]);
+    const [full] = await toldOf("STAT", file, "user.");
+    const bytes = full?.all("ATTRIBUTE").reduce((sum, { length }) => sum + length, 0) ?? 0;
+    expect(bytes).toBeGreaterThan(3_000);
+    expect(bytes).toBeLessThanOrEqual(16_384);
   });
 
   test("answers 10,000 names, one entry each", async () => {

@@ -112,6 +112,13 @@ export const GUARANTEES = {
   "port-cookies-apart": "Through a port, a sandbox sees and sets only the cookies of that port.",
   "port-answers-harmless": "A sandbox's answer on a port controls neither Belljar nor the browser beyond that port.",
   "port-requests-plain": "A request that two readers could understand differently reaches no port.",
+  "e2b-files-need-their-token":
+    "E2B's surfaces give files of a sandbox to whoever holds its access token, and one file, for one user and one way, to whoever has a URL that was signed with it, until the signature's last second. Whoever has none learns by no answer whether the sandbox is there.",
+  "e2b-signatures-bounded":
+    "A signed URL that names no sandbox may cost a search over all sandboxes. Searches in vain share a small part of one processor, and the rest of the server goes on meanwhile.",
+  "e2b-files-inert": "A file of a sandbox that somebody opens in a browser at the server's own address runs nothing there.",
+  "e2b-files-stay-inside":
+    "A path, a name of an upload, or a link by which a client of E2B's names a file leads to nothing outside the sandbox. What is done there has the rights of the user inside whom the client names.",
   "e2b-ports-open-as-said":
     "A port of a sandbox that a client of E2B made is open without a link and a token only if `e2b.publicTraffic` and its maker allow it. Else it needs the sandbox's own traffic token. Once the owner has no key it needs a link, and within seconds what was open is cut.",
   "e2b-tokens-stay-outside": "No key of the server, no token of a sandbox and no header of E2B's routing reaches a program through a port.",

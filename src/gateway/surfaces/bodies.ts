@@ -12,6 +12,8 @@ export const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 /** So much of a refused request is thrown away. A client that sends more loses its connection, and perhaps the answer. */
 const REFUSED_MAX_BYTES = 64 * 1024 * 1024;
 const JSON_TYPE = "application/json";
+/** Of a body that is read as it comes, so much is read ahead of its reader: the client sends while the reader works. */
+const AHEAD_BYTES = 256 * 1024;
 
 /**
  * A page can send other types without asking first. A route that takes no body may be asked without one, and then without a type.
@@ -92,6 +94,7 @@ function carry(request: Readable, into: Transform): Transform {
 function countBytes(limit: number, onChunk: () => void): Transform {
   let size = 0;
   return new Transform({
+    highWaterMark: AHEAD_BYTES,
     transform(chunk: Buffer, _encoding, done) {
       onChunk();
       size += chunk.length;

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { FilePart } from "./file-parts.ts";
 import { PARTS_MAX, readFileParts } from "./file-parts.ts";
@@ -67,6 +68,34 @@ it("reads no further than the file that is being taken", async () => {
   };
   await expect(read(Readable.from(body(), { objectMode: true }), take)).rejects.toBe(stop);
   expect(sent).toBeLessThan(20);
+});
+
+it("reads no further than the small file that is being taken, whose body has many more", async () => {
+  let sent = 0;
+  async function* body(): AsyncGenerator<Buffer> {
+    for (; sent < 1_000; sent += 1) yield Buffer.from(part('name="file"; filename="a"', "x"));
+  }
+  const stop = new Error("enough");
+  const take = async (): Promise<void> => {
+    for (let turn = 0; turn < 100; turn += 1) await setImmediate();
+    throw stop;
+  };
+  await expect(read(Readable.from(body()), take)).rejects.toBe(stop);
+  expect(sent).toBeLessThan(20);
+});
+
+it("fails the file that is being taken with its body", async () => {
+  async function* body(): AsyncGenerator<Buffer> {
+    yield Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nbegun`);
+    throw new Error("the client went away");
+  }
+  const outcomes: Promise<string>[] = [];
+  const take = async ({ content }: FilePart): Promise<void> => {
+    outcomes.push(text(content).catch(String));
+    await outcomes[0];
+  };
+  await expect(read(Readable.from(body()), take)).rejects.toThrow("the client went away");
+  expect(await Promise.all(outcomes)).toEqual(["Error: the client went away"]);
 });
 
 it("takes one small file after the other, however many a piece of the body holds", async () => {

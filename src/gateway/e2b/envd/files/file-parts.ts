@@ -14,6 +14,8 @@ export interface FilePart {
 /** The form's name of a file. All other parts are read and dropped. */
 const FIELD = "file";
 export const PARTS_MAX = 10_000;
+/** Of a file, so much is read ahead of whoever takes it. */
+const AHEAD_BYTES = 256 * 1024;
 const LIMITS = { parts: PARTS_MAX, fieldSize: 1_024, headerPairs: 16, headerSize: 16_384 };
 
 /**
@@ -48,7 +50,7 @@ export async function readFileParts(body: Readable, contentType: string, take: (
 function createParser(contentType: string): BusboyInstance {
   try {
     const isPartAFile = (field: string | undefined): boolean => field === FIELD;
-    return new Busboy({ headers: { "content-type": contentType }, preservePath: true, isPartAFile, limits: LIMITS });
+    return new Busboy({ headers: { "content-type": contentType }, preservePath: true, fileHwm: AHEAD_BYTES, isPartAFile, limits: LIMITS });
   } catch (cause) {
     throw malformed(cause);
   }

@@ -27,7 +27,7 @@ it("knows a signature of E2B's own, for that path, user, operation and token alo
 it("signs a long path and its end of validity as a short one", async () => {
   const { createHash } = await import("node:crypto");
   const path = "ü".repeat(3_000);
-  const digest = createHash("sha256").update(`${path}:write::${TOKEN}:1795293405`).digest("base64").replace(/=+$/, "");
+  const digest = createHash("sha256").update(`${path}:write::${TOKEN}:1795293405`).digest("base64").slice(0, 43);
   const file = signed({ path, signature: `v1_${digest}`, signature_expiration: "1795293405" }, "POST");
   expect(file && createSignatureCheck(file)(TOKEN)).toBe(true);
   expect(file && createSignatureCheck(file)(TOKEN.slice(1))).toBe(false);

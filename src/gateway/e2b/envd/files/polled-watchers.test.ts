@@ -11,7 +11,9 @@ function openFolder() {
   let signal: AbortSignal | undefined;
   return {
     isWatched: () => signal !== undefined && !signal.aborted,
-    change: (...names: readonly string[]) => void names.forEach((name) => changes.emit("change", { name, type: "EVENT_TYPE_WRITE" })),
+    change(...names: readonly string[]): void {
+      for (const name of names) changes.emit("change", { name, type: "EVENT_TYPE_WRITE" });
+    },
     fail: (error: Error) => void changes.emit("error", error),
     open: async (given: AbortSignal): Promise<AsyncIterable<WatchEvent>> => {
       signal = given;
