@@ -13,6 +13,7 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: { status: 404, retryable: false },
   REQUEST_TOO_LARGE: { status: 413, retryable: false },
   MEDIA_TYPE_UNSUPPORTED: { status: 415, retryable: false },
+  ENCODING_UNACCEPTABLE: { status: 406, retryable: false },
   SERVER_UNREACHABLE: { status: 503, retryable: true },
   SERVER_INCOMPATIBLE: { status: 502, retryable: false },
   SERVER_REFUSED: { status: 502, retryable: false },

@@ -78,7 +78,7 @@ export function stayingContract(open: OpenRuntime, features: ContractFeatures): 
 
     it("has a note, as long as it is kept", async () => {
       const name = newName();
-      const note = `${"é".repeat(4_000)}`;
+      const note = "é".repeat(4_000);
       const first = await keep(guest(), name, "sleep 600", { note });
       expect(await guest().describeKept(name, soon())).toEqual({ pid: first.pid, note });
       first.detach();

@@ -86,7 +86,7 @@ it("keeps every command with its options", () => {
       "client record SERVER FILE --config",
       "client replay FILE --server",
       "client discover --json",
-      "server add [NAME] [-- COMMAND ARGS...] --url --from --env --header --network --secret --mount --template --isolation --pin --json",
+      "server add [NAME] [-- COMMAND ARGS...] --url --from --env --header --network --secret --mount --template --isolation --session --pin --json",
       "server list --owner --json",
       "server info NAME --owner --json",
       "server approve NAME --owner --yes",

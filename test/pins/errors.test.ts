@@ -16,6 +16,7 @@ it("keeps every error code with its status", () => {
       "ROUTE_NOT_FOUND 404",
       "REQUEST_TOO_LARGE 413",
       "MEDIA_TYPE_UNSUPPORTED 415",
+      "ENCODING_UNACCEPTABLE 406",
       "SERVER_UNREACHABLE 503 retryable",
       "SERVER_INCOMPATIBLE 502",
       "SERVER_REFUSED 502",

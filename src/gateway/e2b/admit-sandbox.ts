@@ -3,7 +3,7 @@ import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox } from "../../sandbox/sandbox.ts";
 import { assertAwake } from "./control/lifecycle.ts";
 import type { E2b } from "./e2b.ts";
-import { findTarget } from "./target.ts";
+import { assertWholeTarget, findTarget } from "./target.ts";
 
 /** A request to a sandbox plane that was let in. */
 export interface AdmittedSandbox {
@@ -34,6 +34,7 @@ export function createSandboxAdmission(
   const admitted = new WeakMap<object, Sandbox>();
   return {
     async identify(request) {
+      assertWholeTarget(request);
       const id = await findHolder(request);
       if (id === undefined) return undefined;
       const sandbox = await sandboxes.getLinked(id);

@@ -4,6 +4,7 @@ import type { SandboxInfo } from "../../../sandbox/sandbox.ts";
 import type { Asked } from "../../routes/route.ts";
 import type { E2b } from "../e2b.ts";
 import { ENVD_VERSION } from "../e2b.ts";
+import { domainFor } from "../e2b-domain.ts";
 import { madeWith, metadataOf } from "./made-with.ts";
 import { toEgress } from "./network-wish.ts";
 
@@ -65,7 +66,7 @@ export type DetailAnswer = z.output<typeof detailSchema>;
 type Where = Pick<Asked, "origin">;
 
 export function toSandboxAnswer(
-  { tokens }: Pick<E2b, "tokens">,
+  { tokens, domain }: Pick<E2b, "tokens" | "domain">,
   asked: Where,
   info: Pick<SandboxInfo, "id" | "template" | "metadata">,
 ): SandboxAnswer {
@@ -76,7 +77,7 @@ export function toSandboxAnswer(
     envdVersion: ENVD_VERSION,
     envdAccessToken: tokens.of("access", info.id),
     trafficAccessToken: tokens.of("traffic", info.id),
-    domain: domainOf(asked),
+    domain: domainFor(domain, asked.origin),
   };
 }
 
@@ -98,18 +99,22 @@ export function toListed(info: SandboxInfo, { pausedRetentionMs }: Pick<E2b["set
   };
 }
 
-export function toDetail({ tokens, settings }: Pick<E2b, "tokens" | "settings">, asked: Where, info: SandboxInfo): DetailAnswer {
+export function toDetail(
+  { tokens, settings, domain }: Pick<E2b, "tokens" | "settings" | "domain">,
+  asked: Where,
+  info: SandboxInfo,
+): DetailAnswer {
   const made = madeWith(info.metadata);
   const { allowOut, denyOut } = toEgress(info.network);
   return {
     ...toListed(info, settings),
     envdAccessToken: tokens.of("access", info.id),
-    domain: domainOf(asked),
+    domain: domainFor(domain, asked.origin),
     allowInternetAccess: info.network !== "none",
     network: {
       ...(allowOut && { allowOut: [...allowOut] }),
       ...(denyOut && { denyOut: [...denyOut] }),
-      allowPublicTraffic: made?.allowPublicTraffic ?? settings.publicTraffic,
+      allowPublicTraffic: settings.publicTraffic && made?.allowPublicTraffic !== false,
       ...(made?.maskRequestHost !== undefined && { maskRequestHost: made.maskRequestHost }),
     },
     lifecycle: { onTimeout: made?.autoPause ? "pause" : "kill", autoResume: made?.autoResume ?? false },
@@ -134,8 +139,4 @@ function endOf({ deadline, keptUntil, endedAt, createdAt }: SandboxInfo, pausedR
 
 function toMebibytes(bytes: number): number {
   return Math.round(bytes / MEBIBYTE);
-}
-
-function domainOf({ origin }: Where): string {
-  return new URL(origin).host;
 }
