@@ -74,6 +74,7 @@ verifies(
   "e2b-owners-apart",
   async () => {
     await using lab = await openE2bLab();
+    await using _snapshots = await openE2bInside(lab);
     const mine = await Sandbox.create(lab.options);
     const { snapshotId } = await mine.createSnapshot({ name: "mine" });
     const key = await lab.makeKey("mallory");
@@ -120,7 +121,7 @@ verifies(
       const { port } = listener.address() as AddressInfo;
       const place = `127.0.0.1:${port}`;
       await using lab = await openE2bLab();
-      const inside = await openE2bInside(lab);
+      await using inside = await openE2bInside(lab);
       const program = (host: string): string =>
         `import urllib.request as u; print(u.build_opener(u.ProxyHandler({"http":"http://127.0.0.1:3128"})).open("http://${host}/",timeout=20).read().decode())`;
       const own = new URL("/health", lab.url).host;
