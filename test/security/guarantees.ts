@@ -276,6 +276,13 @@ export const GUARANTEES = {
     "No list, id, event or quota shows a sandbox that waits. Its owner finds nothing in it of the time before, nor of another owner, but its age.",
   "waiting-ends": "What waits ends by itself after its process was killed, at any moment, and a sweep clears it.",
   "long-home-works": "A home whose path is 200 bytes long serves sandboxes.",
+
+  "e2b-keys-alone":
+    "No route of E2B's control plane serves anybody without a valid key, on loopback neither. A wrong or revoked key is 401, and a token that does not open E2B's surfaces is 403.",
+  "e2b-owners-apart":
+    "A sandbox or a snapshot of another owner answers each route of E2B's control plane as one that there is not. A key that only reads gets no token of a sandbox.",
+  "e2b-no-places-inside":
+    "A sandbox of E2B's clients reaches no loopback, private or metadata address and no listener of Belljar's, whatever its client allows and whatever its key was granted.",
 } as const satisfies Record<string, string>;
 
 export type GuaranteeId = keyof typeof GUARANTEES;

@@ -1,7 +1,10 @@
 import type { E2bLab } from "./e2b-lab.ts";
 
-/** The sandboxes of E2B's clients, as their owner's other token reaches them. */
-export interface E2bInside {
+/**
+ * The sandboxes of E2B's clients, as their owner's other token reaches them. Disposing it removes the owner's snapshots, whose files may have
+ * owners inside: an ordinary user cannot remove their folders.
+ */
+export interface E2bInside extends AsyncDisposable {
   /** Stdout of a shell's script in the sandbox. Rejects if it fails. */
   run(id: string, script: string): Promise<string>;
   /** Resolves once the sandbox is in this state, told by the server's events. */
@@ -17,6 +20,10 @@ export async function openE2bInside(lab: E2bLab, name = "agent"): Promise<E2bIns
     return result.stdout.trim();
   };
   return {
+    async [Symbol.asyncDispose]() {
+      const kept = JSON.parse(await text(["snapshot", "list", "--json"])) as readonly { readonly id: string }[];
+      if (kept.length > 0) await text(["snapshot", "remove", ...kept.map(({ id }) => id)]);
+    },
     run: (id, script) => text(["exec", id, "--", "sh", "-c", script]),
     async until(id, wanted) {
       for (;;) {

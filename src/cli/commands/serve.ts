@@ -4,6 +4,7 @@ import { BelljarError } from "../../errors.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
 import { createSeenTokens } from "../../gateway/auth/oauth/seen-tokens.ts";
+import { keepPausedSandboxes } from "../../gateway/e2b/paused-retention.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
@@ -86,6 +87,12 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   try {
     announce(context, gateway, { address, home: config.home, domain: e2b.domain });
     stack.startUpkeep();
+    await using _paused = keepPausedSandboxes({
+      sandboxes: stack.sandboxes,
+      tokens: createTokenStore(config.home),
+      retentionMs: config.e2b.pausedRetention,
+      log,
+    });
     await takeUpDefault(tools, { principal: LOCAL }, context);
     if (!context.signal.aborted) await once(context.signal, "abort");
     printLine(context.stderr, "Stopping. Sandboxes live on until their deadline.");

@@ -15,7 +15,7 @@ async function listed(lab: E2bLab, opts: NonNullable<Parameters<typeof Sandbox.l
 
 it("freezes, lists, starts from and forks sandboxes for E2B's SDK", async () => {
   await using lab = await openE2bLab();
-  const inside = await openE2bInside(lab);
+  await using inside = await openE2bInside(lab);
   const sandbox = await Sandbox.create({ ...lab.options, metadata: { job: "7" }, network: { denyOut: ["0.0.0.0/0"] } });
   const id = sandbox.sandboxId;
   await inside.run(id, "echo one > ~/file");
