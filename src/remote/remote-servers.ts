@@ -81,6 +81,16 @@ export interface RemoteMcpServers {
   update(name: string): Promise<z.output<typeof serverUpdate>>;
 }
 
+/** Begins a login at one of a server's MCP servers, or ends it: see `POST /v1/servers/:name/login`. */
+export async function askServerLogin(
+  address: ServerAddress,
+  name: string,
+  { body, signal }: { readonly body: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+): Promise<z.output<typeof serverLogin>> {
+  const path = `/v1/servers/${encodeURIComponent(name)}/login`;
+  return parseAnswer(serverLogin, await askServer(address, { method: "POST", path, body, signal }));
+}
+
 export function createRemoteMcpServers(address: ServerAddress): RemoteMcpServers {
   const path = "/v1/servers";
   const pathOf = (name: string): string => `${path}/${encodeURIComponent(name)}`;

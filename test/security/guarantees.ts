@@ -107,11 +107,20 @@ export const GUARANTEES = {
     "An image is used only if all its bytes have the sizes and digests that its manifest says. More bytes than are allowed for a layer are never yielded, however small its compressed form is.",
 
   "ports-need-their-link":
-    "A request reaches a port of a sandbox only with the token of the port's link, unless the link is public. A wrong token, a port without a link and an unknown sandbox get the same answer.",
+    "A request reaches a port of a sandbox only with the token of the port's link, unless the link is public or a client of E2B made the sandbox. A wrong token, a port without a link and an unknown sandbox get the same answer.",
   "port-pages-apart": "A page that a sandbox serves shares no origin with Belljar or with another port. It cannot call Belljar.",
   "port-cookies-apart": "Through a port, a sandbox sees and sets only the cookies of that port.",
   "port-answers-harmless": "A sandbox's answer on a port controls neither Belljar nor the browser beyond that port.",
   "port-requests-plain": "A request that two readers could understand differently reaches no port.",
+  "e2b-ports-open-as-said":
+    "A port of a sandbox that a client of E2B made is open without a link and a token only if `e2b.publicTraffic` and its maker allow it. Else it needs the sandbox's own traffic token. Once the owner has no key it needs a link.",
+  "e2b-tokens-stay-outside": "No key of the server, no token of a sandbox and no header of E2B's routing reaches a program through a port.",
+  "e2b-host-decides":
+    "A host name of a port of a sandbox decides over all headers. A request that names a sandbox or a port in part, twice or unreadably reaches none.",
+  "e2b-pages-without-credentials":
+    "Pages of other sites read what E2B's planes of sandboxes answer, never with a browser's credentials, and nothing of its control plane. What a sandbox answers at the server's own address is never a page of the server, and sets cookies for that port alone.",
+  "domain-authority-narrow":
+    "The authority that Belljar makes for `tls.domain` is trusted for names below that domain and for nothing else. Its key lies in a file that only Belljar's user can read. A handshake for another name gets no certificate.",
 
   "limits-hold-or-refuse": "If a limit that the caller named cannot be enforced, the sandbox is not created.",
   "pids-bounded": "A fork bomb stops at the limit, however many ids root inside takes for it. The sandbox still answers while it runs.",

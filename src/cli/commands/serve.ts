@@ -19,6 +19,8 @@ import { openListeners } from "../compose/open-listeners.ts";
 import { openOAuth } from "../compose/open-oauth.ts";
 import { createLog } from "../log.ts";
 import { openE2b } from "../compose/open-e2b.ts";
+import type { OpenedDomain } from "../compose/open-e2b-domain.ts";
+import { tellDomain } from "../tell-domain.ts";
 import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { openHomeSecretStore } from "../compose/open-home-secret-store.ts";
 import { readPackage } from "../compose/package-root.ts";
@@ -49,6 +51,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const { servers: mcpServers } = await opened();
   const unknown = (err: unknown): void => log.error({ err }, "The tool server of a caller cannot be looked up");
   const oauth = await openOAuth(config, accessTokens);
+  const e2b = await openE2b(config, log);
   const gateway = createGateway({
     config,
     sandboxes: stack.sandboxes,
@@ -71,7 +74,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),
-    e2b: await openE2b(config),
+    e2b,
     audit: stack.audit,
     listeners: openListeners(config),
     version: readPackage().version,
@@ -80,7 +83,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const address = await listen(gateway, config);
   served = address;
   try {
-    announce(context, gateway, { address, home: config.home });
+    announce(context, gateway, { address, home: config.home, domain: e2b.domain });
     stack.startUpkeep();
     await takeUpDefault(tools, { principal: LOCAL }, context);
     if (!context.signal.aborted) await once(context.signal, "abort");
@@ -130,9 +133,10 @@ function ownCommand(): string {
 interface Announced {
   readonly address: URL;
   readonly home: string;
+  readonly domain: OpenedDomain | undefined;
 }
 
-function announce({ stderr }: CommandContext, { adminAddress }: Gateway, { address, home }: Announced): void {
+function announce({ stderr }: CommandContext, { adminAddress }: Gateway, { address, home, domain }: Announced): void {
   const url = new URL("/mcp", address).href;
   printLine(
     stderr,
@@ -143,6 +147,7 @@ function announce({ stderr }: CommandContext, { adminAddress }: Gateway, { addre
       "Connect a host:",
       `  Claude Code   claude mcp add --transport http belljar ${url}`,
       `  Others        {"mcpServers": {"belljar": {"type": "http", "url": "${url}"}}}`,
+      ...(domain ? ["", ...tellDomain(domain, address)] : []),
       "",
       `State: ${home}. Check this machine: ${ownCommand()} doctor. Stop with Ctrl+C.`,
     ].join("\n"),

@@ -4,6 +4,9 @@ import { ServerLogin } from "../../mcp/client/oauth/server-login.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
 import { findServerLogin } from "../compose/find-server-login.ts";
+import { readConfig } from "../compose/open-stack.ts";
+import { serverAddress } from "../compose/server-address.ts";
+import { logInThere } from "../mcp-client/log-in-there.ts";
 import { readPackage } from "../compose/package-root.ts";
 import { openTerminalDoor } from "../mcp-client/terminal-door.ts";
 import { printLine } from "../print.ts";
@@ -11,6 +14,11 @@ import { printLine } from "../print.ts";
 const START_TIMEOUT_MS = 60_000;
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const server = serverAddress(readConfig(call, context), context);
+  return server ? logInThere(server, call, context) : logInHere(call, context);
+}
+
+async function logInHere(call: CommandCall, context: CommandContext): Promise<number> {
   const { target, oauth, logins, openWay } = await findServerLogin(call, context);
   await using opened = await openWay();
   const { way } = opened;

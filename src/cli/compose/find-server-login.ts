@@ -34,7 +34,7 @@ export async function findServerLogin(call: CommandCall, context: CommandContext
   const help = `belljar ${call.spec.name} --help`;
   const config = readConfig(call, context);
   if (serverAddress(config, context))
-    throw usage("A login is made, and kept, on the machine where Belljar runs: run this there, without BELLJAR_URL", help);
+    throw usage("This login is kept on the machine where Belljar runs: run this there, without BELLJAR_URL", help);
   const owner = toOwner(textOption(call, "owner"));
   const [name = ""] = call.positionals;
   const file = textOption(call, "mcp-config");

@@ -82,6 +82,7 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       workspace: textOption(call, "workspace"),
       snippetsDirectory: textOption(call, "snippets"),
       ...(textOption(call, "tools") !== undefined && { tools: { directory: textOption(call, "tools") } }),
+      ...(textOption(call, "tls-domain") !== undefined && { tls: { domain: textOption(call, "tls-domain") } }),
       ...sectionFlags(call),
       toolsets: textOption(call, "toolsets"),
       readOnly: isSet(call, "read-only") || undefined,

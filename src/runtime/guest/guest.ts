@@ -157,6 +157,11 @@ export interface FileCall {
   readonly signal: AbortSignal;
 }
 
+export interface TellAttributes {
+  /** Tells of files and folders the extended attributes whose names begin so, those of an entry up to 16 KiB together. */
+  readonly attributes?: string;
+}
+
 export interface ListDepth {
   /** With 1 (default) no subfolder is entered. At most `LIST_LEVELS_MAX`, and never a folder whose path is longer than `LIST_PATH_MAX`. */
   readonly depth?: number;
@@ -166,9 +171,9 @@ export interface ListDepth {
 
 export interface GuestFiles {
   /** Describes a symbolic link itself, with `target` and `resolved`. With `follow` it describes the link's destination. */
-  stat(path: GuestPath, options: FileCall & { readonly follow?: boolean }): Promise<FileInfo>;
+  stat(path: GuestPath, options: FileCall & TellAttributes & { readonly follow?: boolean }): Promise<FileInfo>;
   /** Yields entries as the guest finds them, in bounded memory for any folder. */
-  list(path: GuestPath, options: FileCall & ListDepth): AsyncIterable<FileInfo>;
+  list(path: GuestPath, options: FileCall & TellAttributes & ListDepth): AsyncIterable<FileInfo>;
   /** The stream must be read or destroyed. */
   open(path: GuestPath, options: FileCall & FileRange): Promise<{ readonly info: FileInfo; readonly content: Readable }>;
   /** Rejects with `FILE_TOO_LARGE` past `maxBytes` (default 16 MiB). */
@@ -223,8 +228,12 @@ export interface FileInfo {
   readonly links: number;
   /** The text of a symbolic link. */
   readonly target?: string;
-  /** The path of the link's destination, if it exists. */
+  /** The path of the link's destination, if it exists, and what that is. */
   readonly resolved?: string;
+  readonly resolvedType?: Exclude<FileInfo["type"], "link">;
+  readonly resolvedMode?: number;
+  /** By the whole name. Absent unless they were asked for. */
+  readonly attributes?: ReadonlyMap<string, Buffer>;
 }
 
 export interface FileChange {

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { Access } from "../../../auth/access.ts";
 import { DOOR } from "../../../auth/access.ts";
 import type { Asked, Route } from "../../../routes/route.ts";
 import { defineRoute } from "../../../routes/route.ts";
@@ -12,16 +13,18 @@ export interface UnaryCall<Input, Output> {
   readonly output: z.ZodType<Output>;
   /** Default 4 MiB. */
   readonly limitBytes?: number;
+  /** Default: whoever was let in. What changes something has a line in the audit. */
+  readonly access?: Access;
   handle(asked: Asked<unknown, unknown, Input>): Promise<Output>;
 }
 
 /** Its failures are told by the surface, in Connect's words. */
 export function defineUnary<Input, Output>(call: UnaryCall<Input, Output>): Route {
-  const { path, summary, input, output, limitBytes } = call;
+  const { path, summary, input, output, limitBytes, access = DOOR } = call;
   return defineRoute({
     method: "POST",
     path,
-    access: DOOR,
+    access,
     summary,
     body: input,
     ...(limitBytes !== undefined && { takes: { limitBytes } }),
