@@ -12,7 +12,7 @@ import type * as wire from "./wire/state-schemas.ts";
 import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
 
 /** What a sandbox's guest and ports say, for the rooms above, which know neither. */
-export type { ExecExit, ExecProcess, FileInfo, Guest, GuestFiles, KeptProcess, RunOptions } from "../runtime/guest/guest.ts";
+export type { ExecExit, ExecOptions, ExecProcess, FileInfo, Guest, GuestFiles, KeptProcess, RunOptions } from "../runtime/guest/guest.ts";
 export type { PortLink } from "../network/ports/port-link.ts";
 export { DEFAULT_BASE, type TemplateInfo } from "../runtime/runtime.ts";
 

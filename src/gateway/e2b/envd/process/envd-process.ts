@@ -17,8 +17,10 @@ const SIGKILL = 9;
 const KILLED_MS = 2_000;
 const OUTPUT_MAX_BYTES = 32_768;
 
-/** The stream of a process. Without `detach` it is not kept inside: its stream must stay. */
-export type ProcessStream = ExecProcess & Partial<Pick<KeptProcess, "detach">>;
+/** A process's stream. Without `detach` the process is not kept inside, and ends with its stream. */
+export interface ProcessStream extends ExecProcess {
+  readonly detach?: KeptProcess["detach"];
+}
 
 /** Somebody listens, until it is disposed. */
 export interface Listening extends Pick<Listener, "take">, AsyncDisposable {}
@@ -62,9 +64,9 @@ export class EnvdProcess {
     return this.#exit !== undefined;
   }
 
-  /** It is not kept inside: its stream says that it lives. */
-  get isHeld(): boolean {
-    return this.#stream !== undefined && this.#stream.detach === undefined;
+  /** This side has its stream, and hears of its end. */
+  get isOpen(): boolean {
+    return this.#stream !== undefined;
   }
 
   /** For a process that was just started: nothing of its output is lost to the listener. `stop` ends the stream, and nothing else. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { BelljarError } from "../../../../errors.ts";
-import type { Guest } from "../../../../sandbox/sandbox.ts";
+import type { ExecOptions, Guest } from "../../../../sandbox/sandbox.ts";
 import type { Listening, ProcessStream } from "./envd-process.ts";
 import { EnvdProcess } from "./envd-process.ts";
 import type { Selector } from "./messages.ts";
@@ -45,6 +45,7 @@ export class ProcessTable {
   readonly #guest: TableGuest;
   /** In the order of their starts, by the names under which they are kept. */
   readonly #known = new Map<string, EnvdProcess>();
+  #starting = 0;
 
   constructor(guest: TableGuest) {
     this.#guest = guest;
@@ -57,9 +58,14 @@ export class ProcessTable {
       throw new BelljarError("PROCESS_LIMIT", `${PROCESSES_MAX} processes run in the sandbox; let some of them end first`);
     const name = PREFIX + randomBytes(8).toString("hex");
     const stop = new AbortController();
-    const stream = await this.#open(name, launch, stop.signal);
-    const process = this.#add(name, stream.pid, launch.note);
-    return { process, listening: process.begin(stream, stop) };
+    this.#starting += 1;
+    try {
+      const stream = await this.#open(name, launch, stop.signal);
+      const process = this.#add(name, stream.pid, launch.note);
+      return { process, listening: process.begin(stream, stop) };
+    } finally {
+      this.#starting -= 1;
+    }
   }
 
   /** Rejects with `PROCESS_NOT_FOUND`. */
@@ -73,10 +79,12 @@ export class ProcessTable {
     throw new BelljarError("PROCESS_NOT_FOUND", `process with ${what} not found`);
   }
 
-  /** Those that run. */
+  /** Those that run, by their pids. */
   async list(signal: AbortSignal): Promise<readonly EnvdProcess[]> {
     const living = await this.#refresh(signal);
-    return [...this.#known.values()].filter((process) => !process.hasEnded && (process.isHeld || living.has(process.name)));
+    return [...this.#known.values()]
+      .filter((process) => !process.hasEnded && (process.isOpen || living.has(process.name)))
+      .toSorted((one, other) => one.pid - other.pid);
   }
 
   /** Leaves all of them as they are, but those that are not kept. */
@@ -87,13 +95,18 @@ export class ProcessTable {
 
   async #open(name: string, { note, ...launch }: Launch, signal: AbortSignal): Promise<ProcessStream> {
     const options = { ...toOptions(launch), signal };
-    if (this.#living() >= KEPT_MAX) return this.#guest.exec(options);
+    if (this.#living() > KEPT_MAX) return this.#hold(options);
     try {
       return await this.#guest.keep(name, { ...options, stays: true, note: writeNote(note) });
     } catch (error) {
-      if (error instanceof BelljarError && NOT_KEPT.has(error.code)) return this.#guest.exec(options);
+      if (error instanceof BelljarError && NOT_KEPT.has(error.code)) return this.#hold(options);
       throw error;
     }
+  }
+
+  /** It lives as long as its stream. */
+  async #hold(options: ExecOptions): Promise<ProcessStream> {
+    return { ...(await this.#guest.exec(options)), detach: undefined };
   }
 
   #add(name: string, pid: number, note: ProcessNote): EnvdProcess {
@@ -107,8 +120,9 @@ export class ProcessTable {
     else setTimeout(() => this.#known.delete(process.name), ENDED_MS).unref();
   }
 
+  /** With those that start. */
   #living(): number {
-    return [...this.#known.values()].filter((process) => !process.hasEnded).length;
+    return this.#starting + [...this.#known.values()].filter((process) => !process.hasEnded).length;
   }
 
   /** Pids come again: the newest one that fits, and one that lives before one that has ended. */
@@ -125,7 +139,7 @@ export class ProcessTable {
     const kept = (await this.#guest.listKept(signal)).filter(({ name }) => name.startsWith(PREFIX));
     const names = new Set(kept.map(({ name }) => name));
     for (const [name, process] of this.#known) {
-      if (before.has(name) && !names.has(name) && !process.hasEnded && !process.isHeld) this.#known.delete(name);
+      if (before.has(name) && !names.has(name) && !process.hasEnded && !process.isOpen) this.#known.delete(name);
     }
     await Promise.all(kept.filter(({ name }) => !this.#known.has(name)).map(({ name }) => this.#adopt(name, signal)));
     return new Set(kept.filter(({ pid }) => pid !== undefined).map(({ name }) => name));
