@@ -4,11 +4,12 @@ import { createSandboxAdmission } from "./admit-sandbox.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import type { E2b } from "./e2b.ts";
 import { ENVD_PORT, INTERPRETER_PORT } from "./e2b.ts";
-import { controlErrors, controlStatus, planeErrors, planeStatus } from "./e2b-errors.ts";
+import { controlErrors, controlStatus, planeStatus } from "./e2b-errors.ts";
 import { envdErrors } from "./envd/envd-errors.ts";
 import { envdRoutes } from "./envd/envd-routes.ts";
 import { findFilesHolder } from "./envd/find-holder.ts";
 import { findCodeHolder } from "./interpreter/find-holder.ts";
+import { interpreterErrors } from "./interpreter/interpreter-errors.ts";
 import { interpreterRoutes } from "./interpreter/interpreter-routes.ts";
 
 const CONTROL = ["/sandboxes", "/v2", "/v3", "/templates", "/snapshots", "/volumes", "/secrets", "/teams"];
@@ -46,7 +47,7 @@ export function e2bSurfaces(e2b: E2b): readonly Surface[] {
       reach: { headers: [`e2b-sandbox-port: ${INTERPRETER_PORT}`], prefixes: INTERPRETER },
       authentication: { opens: "e2b", localUser: "never", identify: interpreter.identify },
       cors: "any",
-      shapeError: planeErrors,
+      shapeError: interpreterErrors,
       statusOf: planeStatus,
       routes: interpreterRoutes(e2b, interpreter),
     },
