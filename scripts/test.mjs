@@ -41,6 +41,11 @@ const SAME_FOR_EVERY_USER = [
   // That each measurement still works, and programs that run beside no sandbox.
   "test/integration/bench.test.ts",
   "test/integration/kernels/**",
+  // Kills at random moments, of what each storage does alike. `npm run faults` makes many more, as whichever user calls it.
+  "test/integration/crash*.test.ts",
+  "test/integration/state/{random-kills,crash-states,killed-calls}.test.ts",
+  "test/integration/runtime/namespace/{merge,raise}-crashes.test.ts",
+  "test/integration/template/killed-imports.test.ts",
   // An example of 660 MiB, made by what the tests of Debian suites and of builds cover.
   "test/e2e/code-example.test.ts",
 ];
