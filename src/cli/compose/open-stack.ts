@@ -83,6 +83,7 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       snippetsDirectory: textOption(call, "snippets"),
       ...(textOption(call, "tools") !== undefined && { tools: { directory: textOption(call, "tools") } }),
       ...sectionFlags(call),
+      ...(isSet(call, "e2b-debug") && { e2b: { debug: true } }),
       toolsets: textOption(call, "toolsets"),
       readOnly: isSet(call, "read-only") || undefined,
       legacySse: isSet(call, "legacy-sse") || isSet(call, "sse") || undefined,

@@ -10,6 +10,11 @@ export interface AdmittedSandbox {
   readonly owner: Principal;
 }
 
+interface AdmittedTo {
+  readonly sandboxes: Pick<E2b["sandboxes"], "getLinked">;
+  readonly keys: E2b["keys"];
+}
+
 /** Who asks on the planes of sandboxes: whoever holds a token of the sandbox. */
 export interface SandboxAdmission {
   /** For a surface's `identify`. */
@@ -25,7 +30,7 @@ export type FindHolder = (request: IncomingMessage) => Promise<string | undefine
  * A sandbox is found for whoever holds its token while its owner has a key: the request then acts as the owner. Rejects as `getLinked` does,
  * after the token was looked at, so that nobody learns by an id alone whether it lives.
  */
-export function createSandboxAdmission({ sandboxes, keys }: Pick<E2b, "sandboxes" | "keys">, findHolder: FindHolder): SandboxAdmission {
+export function createSandboxAdmission({ sandboxes, keys }: AdmittedTo, findHolder: FindHolder): SandboxAdmission {
   const admitted = new WeakMap<object, Sandbox>();
   return {
     async identify(request) {

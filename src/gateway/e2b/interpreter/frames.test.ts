@@ -1,7 +1,11 @@
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { Frames } from "./frames.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 it("writes one line of JSON for each frame, and begins with the first", async () => {
   const frames = new Frames();
@@ -18,7 +22,7 @@ it("has its writer wait for a client that reads slowly, and no longer than the c
   const waits = [frames.write(large), frames.write(large)];
   expect(waits.map((wait) => wait instanceof Promise)).toEqual([true, true]);
   frames.body.resume();
-  await Promise.all(waits);
+  await Promise.all(waits.map((wait) => Promise.resolve(wait)));
   frames.body.pause();
   const last = frames.write(large);
   frames.body.destroy();
@@ -27,13 +31,15 @@ it("has its writer wait for a client that reads slowly, and no longer than the c
 });
 
 it("says again and again that it is there, but piles nothing up", async () => {
-  const frames = new Frames(1);
-  const [first] = (await once(frames.body, "data")) as [Buffer];
-  expect(first.toString()).toBe('{"type":"keepalive"}\n');
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const frames = new Frames(5_000);
+  const said = once(frames.body, "data") as Promise<[Buffer]>;
+  vi.advanceTimersByTime(5_000);
+  expect(String((await said)[0])).toBe('{"type":"keepalive"}\n');
   frames.body.pause();
   void frames.write({ type: "stdout", text: "x".repeat(100_000) });
   const held = frames.body.readableLength;
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  vi.advanceTimersByTime(50_000);
   expect(frames.body.readableLength).toBe(held);
   frames.body.destroy();
 });
