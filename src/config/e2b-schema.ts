@@ -17,6 +17,11 @@ export function e2bSchema() {
         .describe(
           "Ports of E2B clients' sandboxes are open without a token unless the client forbids it. Default: only while this machine alone reaches the server",
         ),
+      debug: flag()
+        .default(false)
+        .describe(
+          "serve answers E2B's SDKs that run with E2B_DEBUG at the ports 49983 and 49999 of this machine, without a token and for one sandbox. For development",
+        ),
       pausedRetention: time(60_000, 3650 * DAY_MS)
         .default(30 * DAY_MS)
         .describe("How long a sandbox stays that an E2B client paused"),

@@ -39,7 +39,8 @@ export function answerErrors(app: FastifyInstance, telling: Telling, log: Gatewa
     // Fastify would close while the client still sends, and the system would then take the answer from it: the rest is read instead.
     reply.removeHeader("connection");
     const { status, body } = toldAs(telling, failure, request.raw);
-    return reply.code(status).headers(headers).type("application/json").send(body);
+    const type = typeof body === "string" ? "text/plain; charset=utf-8" : "application/json";
+    return reply.code(status).headers(headers).type(type).send(body);
   });
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request);

@@ -21,6 +21,7 @@ import type { TokenVerifier } from "./auth/authenticate.ts";
 import type { ProtectedResource } from "./auth/oauth/protected-resource.ts";
 import type { E2b } from "./e2b/e2b.ts";
 import { e2bSurfaces } from "./e2b/e2b-surfaces.ts";
+import { createDebugOrigins } from "./e2b/debug/debug-origins.ts";
 import { portsOfAll } from "./e2b/ports/find-e2b-port.ts";
 import { facadeSurface } from "./facade-surface.ts";
 import type { GatewayLog } from "./gateway-log.ts";
@@ -46,6 +47,10 @@ export interface GatewayConfig {
   readonly legacySse?: boolean;
   /** Serves MCP Box's API at a port of its own too. */
   readonly adminPort?: number | undefined;
+  readonly e2b?: {
+    /** Serves E2B's SDKs that run with `E2B_DEBUG`, too. */
+    readonly debug?: boolean | undefined;
+  };
 }
 
 export interface GatewayOptions {
@@ -101,6 +106,8 @@ export interface Gateway extends Pick<Origin, "routes" | "roots"> {
   listen(): Promise<URL>;
   /** Of the port for MCP Box's API alone, while it listens. */
   readonly adminAddress: URL | undefined;
+  /** Where E2B's SDKs with `E2B_DEBUG` are served; none unless the configuration says so. */
+  readonly debugAddresses: readonly URL[];
   /** Takes no new requests, lets calls in flight end for at most `graceMs`, then cuts them. */
   close(graceMs?: number): Promise<void>;
 }
@@ -135,6 +142,19 @@ export function createGateway(options: GatewayOptions): Gateway {
   const box = mcpBoxAdminSurface({ ...mcpBoxOptions(options), mcpPort: () => address?.port ?? "" });
   const { host, adminPort } = config;
   const admin = adminPort === undefined ? undefined : claimOrigin(createOrigin([box], shared), { host, port: adminPort, listeners });
+  const e2b = e2bOf(options);
+  const debug = config.e2b?.debug && e2b ? createDebugOrigins({ e2b, shared, listeners }) : undefined;
+  let debugAddresses: readonly URL[] = [];
+  const listenBeside = async (): Promise<void> => {
+    // It answers with the address of the other one.
+    adminAddress = await admin?.listen();
+    debugAddresses = (await debug?.listen()) ?? [];
+  };
+  const closeAll = async (graceMs: number): Promise<void> => {
+    await Promise.all([main.close(graceMs), adminAddress && admin?.close(graceMs), debug?.close(graceMs)]);
+    adminAddress = undefined;
+    debugAddresses = [];
+  };
   return {
     roots: origin.roots,
     get routes() {
@@ -143,20 +163,21 @@ export function createGateway(options: GatewayOptions): Gateway {
     get adminAddress() {
       return adminAddress;
     },
+    get debugAddresses() {
+      return debugAddresses;
+    },
     async listen() {
       assertListenable(host, shared.verifiers.length > 0);
       address = await main.listen();
-      // It answers with the address of the other one.
-      adminAddress = await admin?.listen().catch(async (error: unknown) => {
-        await main.close(0);
+      await listenBeside().catch(async (error: unknown) => {
+        await closeAll(0);
         throw error;
       });
       return address;
     },
     async close(graceMs = GRACE_MS) {
       isClosing = true;
-      await Promise.all([main.close(graceMs), adminAddress && admin?.close(graceMs)]);
-      adminAddress = undefined;
+      await closeAll(graceMs);
     },
   };
 }
@@ -182,12 +203,15 @@ function surfacesOf(
   const described = [...(facade ? [facadeSurface({ ...facade, sandboxes, servers: options.mcpServers })] : []), box];
   const openApi = openOnce((): Promise<OpenApiDocument> => createOpenApi([rest, ...described], version));
   const rest: RoutedSurface = restSurface({ ...options, assertReady, openApi });
-  const { e2b } = options;
-  const served = e2b && { templates: undefined, secrets: undefined, ...e2b, sandboxes, log };
+  const served = e2bOf(options);
   const ports = portOptions(options);
   const forE2b = served ? e2bSurfaces(served, ports) : [];
   const found = served ? portsOfAll(served) : { find: findPortSandbox(sandboxes) };
   return [portsSurface(createPortRouter({ ...ports, ...found })), mcpSurface({ mcp, legacySse, log }), rest, ...described, ...forE2b];
+}
+
+function e2bOf({ e2b, sandboxes, log }: GatewayOptions): E2b | undefined {
+  return e2b && { templates: undefined, secrets: undefined, ...e2b, sandboxes, log };
 }
 
 function verifiersOf({ tokens = [], oauth }: GatewayOptions): readonly TokenVerifier[] {

@@ -265,6 +265,10 @@ export const GUARANTEES = {
     "No caller but a server's owner has more than half of the places for calls of an MCP server, or more than eight instances; none has more than a quarter of its queue or follows more than 256 of its resources. A free place goes to the caller who has the fewest.",
   "hub-tells-its-caller":
     "What a server behind the hub asks or logs reaches the client of the call alone that it belongs to, and nobody where that cannot be told.",
+  "e2b-code-needs-token":
+    "Over E2B's API code runs, and contexts are told of, for whoever holds the access or traffic token of that sandbox alone. An id, a key or the token of another sandbox opens nothing.",
+  "e2b-debug-local":
+    "The ports of `serve --e2b-debug` ask for no token. They accept connections of this machine alone, under its own names, and refuse what pages of other sites send. They are closed unless the configuration opens them.",
   "lying-guest-harmless": "If a guest answers with nonsense, that call fails. The host goes on.",
   "silence-bounded":
     "A guest or a keeper may be silent, stop in the middle of an answer, or say without end that it goes on. Each caller still waits for a limited time, because the host has its own deadlines. A client's wait for a silent server is limited too.",

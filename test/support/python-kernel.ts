@@ -35,6 +35,7 @@ export interface KernelRun {
 export interface RunRequest {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  readonly forms?: "e2b";
 }
 
 export interface StartOptions {

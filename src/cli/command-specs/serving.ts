@@ -27,6 +27,7 @@ export const SERVING: readonly CommandSpec[] = [
       "mcp-config": MCP_CONFIG,
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
+      "e2b-debug": { type: "boolean", description: "Serve E2B SDKs that run with E2B_DEBUG, without a token: localhost:49983 and :49999" },
       "legacy-sse": { type: "boolean", description: "Serve old clients at /sse too (HTTP+SSE, which MCP has replaced)" },
       sse: { type: "boolean", description: "As --legacy-sse" },
     },

@@ -114,6 +114,10 @@ async function listen(gateway: Gateway, config: Config): Promise<URL> {
   } catch (cause) {
     const { host } = config;
     const port = portOf(cause) ?? config.port;
+    if (port !== config.port && port !== config.adminPort)
+      throw new BelljarError("CONFIG_INVALID", `Port ${port} on localhost cannot be had, which --e2b-debug needs: ${String(cause)}`, {
+        cause,
+      });
     const option = port === config.port ? "--port" : "--admin-port";
     const problem = {
       EADDRINUSE: `Port ${port} on ${host} is in use, perhaps by another belljar serve: choose another with ${option} N, or ${option} 0 for a free one`,
@@ -144,13 +148,16 @@ interface Announced {
   readonly domain: OpenedDomain | undefined;
 }
 
-function announce({ stderr }: CommandContext, { adminAddress }: Gateway, { address, home, domain }: Announced): void {
+function announce({ stderr }: CommandContext, { adminAddress, debugAddresses }: Gateway, { address, home, domain }: Announced): void {
   const url = new URL("/mcp", address).href;
   printLine(
     stderr,
     [
       `Belljar serves MCP at ${url}`,
       ...(adminAddress ? [`Tools are added at ${new URL("/add_mcp_tool/", adminAddress).href}`] : []),
+      ...(debugAddresses.length > 0
+        ? [`E2B's SDKs with E2B_DEBUG=true are served without a token at ${debugAddresses.join(" and ")}`]
+        : []),
       "",
       "Connect a host:",
       `  Claude Code   claude mcp add --transport http belljar ${url}`,

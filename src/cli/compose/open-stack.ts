@@ -85,6 +85,7 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       ...(textOption(call, "tools") !== undefined && { tools: { directory: textOption(call, "tools") } }),
       ...(textOption(call, "tls-domain") !== undefined && { tls: { domain: textOption(call, "tls-domain") } }),
       ...sectionFlags(call),
+      ...(isSet(call, "e2b-debug") && { e2b: { debug: true } }),
       toolsets: textOption(call, "toolsets"),
       readOnly: isSet(call, "read-only") || undefined,
       legacySse: isSet(call, "legacy-sse") || isSet(call, "sse") || undefined,

@@ -11,6 +11,12 @@ export interface AdmittedSandbox {
   readonly owner: Principal;
 }
 
+interface AdmittedTo {
+  readonly sandboxes: Pick<E2b["sandboxes"], "getLinked">;
+  readonly keys: E2b["keys"];
+  readonly turns: E2b["turns"];
+}
+
 /** Who asks on the planes of sandboxes: whoever holds a token of the sandbox. */
 export interface SandboxAdmission {
   /** For a surface's `identify`. */
@@ -27,10 +33,7 @@ export type FindHolder = (request: IncomingMessage) => Promise<string | undefine
  * after the token was looked at, so that nobody learns by an id alone whether it lives. A paused sandbox rejects too, unless its maker chose
  * that requests wake it.
  */
-export function createSandboxAdmission(
-  { sandboxes, keys, turns }: Pick<E2b, "sandboxes" | "keys" | "turns">,
-  findHolder: FindHolder,
-): SandboxAdmission {
+export function createSandboxAdmission({ sandboxes, keys, turns }: AdmittedTo, findHolder: FindHolder): SandboxAdmission {
   const admitted = new WeakMap<object, Sandbox>();
   return {
     async identify(request) {

@@ -7,13 +7,12 @@ import { uploadSurface } from "./control/template-file-routes.ts";
 import type { E2b } from "./e2b.ts";
 import { ENVD_PORT, INTERPRETER_PORT } from "./e2b.ts";
 import { secureReach } from "./e2b-domain.ts";
-import { controlErrors, controlStatus, planeErrors, planeStatus } from "./e2b-errors.ts";
+import { controlErrors, controlStatus, planeStatus } from "./e2b-errors.ts";
 import { envdErrors } from "./envd/envd-errors.ts";
-import { envdRoutes } from "./envd/envd-routes.ts";
-import { createPolledWatchers } from "./envd/files/polled-watchers.ts";
+import { createEnvdParts, envdRoutes } from "./envd/envd-routes.ts";
 import { findFilesHolder } from "./envd/find-holder.ts";
-import { createProcessTables } from "./envd/process/process-tables.ts";
 import { findCodeHolder } from "./interpreter/find-holder.ts";
+import { interpreterErrors } from "./interpreter/interpreter-errors.ts";
 import { interpreterRoutes } from "./interpreter/interpreter-routes.ts";
 import { e2bPortsSurface } from "./ports/e2b-ports-surface.ts";
 
@@ -28,8 +27,7 @@ const INTERPRETER = ["/execute", "/contexts"];
 export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName" | "isOwnToken" | "onFailure">): readonly Surface[] {
   const { domain } = e2b;
   const envd = createSandboxAdmission(e2b, findFilesHolder(e2b));
-  const processes = createProcessTables();
-  const watchers = createPolledWatchers();
+  const parts = createEnvdParts(envd);
   const interpreter = createSandboxAdmission(e2b, findCodeHolder(e2b));
   return [
     {
@@ -51,11 +49,8 @@ export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName"
       cors: "any",
       shapeError: envdErrors,
       statusOf: planeStatus,
-      routes: envdRoutes(e2b, { admission: envd, processes, watchers }),
-      async close() {
-        processes.close();
-        watchers[Symbol.dispose]();
-      },
+      routes: envdRoutes(e2b, parts),
+      close: async () => parts.close(),
     },
     {
       kind: "routed",
@@ -63,7 +58,7 @@ export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName"
       reach: sandboxReach(e2b, INTERPRETER_PORT, INTERPRETER),
       authentication: { opens: "e2b", localUser: "never", identify: interpreter.identify },
       cors: "any",
-      shapeError: planeErrors,
+      shapeError: interpreterErrors,
       statusOf: planeStatus,
       routes: interpreterRoutes(e2b, interpreter),
     },

@@ -66,7 +66,7 @@ export interface Failure {
   readonly isUnreadable: boolean;
 }
 
-/** The body of a failed answer, as JSON. */
+/** The body of a failed answer, as JSON; a text is sent as it is. */
 export type ErrorShape = (failure: Failure, request: FailedRequest) => unknown;
 export type FailedRequest = Pick<IncomingMessage, "method" | "url" | "headers">;
 

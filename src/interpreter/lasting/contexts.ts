@@ -4,10 +4,11 @@ import { BelljarError } from "../../errors.ts";
 import type { ExecExit, KeptProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { UsedUp } from "../../sandbox/used-up.ts";
 import { watchUsedUp } from "../../sandbox/used-up.ts";
-import type { KernelAnswer } from "./kernel-run.ts";
+import type { CodeFollower, KernelAnswer } from "./kernel-run.ts";
 import { KernelRun } from "./kernel-run.ts";
 import type { NamedContext, Patience } from "./context-process.ts";
 import { attach, CONTEXT_PREFIX, signalGroup, start, takeExit, unless, wake } from "./context-process.ts";
+import type { KernelRequest } from "./kernel.ts";
 import { findKernel } from "./kernels.ts";
 import { findLanguage } from "../language.ts";
 import { withLanguage } from "../missing-program.ts";
@@ -36,6 +37,10 @@ export interface RunCode {
   readonly signal: AbortSignal;
   readonly maxOutputBytes: number;
   readonly onOutput?: ((chunk: Buffer) => void) | undefined;
+  /** Is told what the run says, as it comes. It alone gets the values: the result has none, however many there are. */
+  readonly follower?: CodeFollower | undefined;
+  /** Further forms in which values are wanted. `e2b`: as E2B's clients know data frames, charts, lists and dictionaries. */
+  readonly forms?: KernelRequest["forms"];
 }
 
 export interface CodeResult extends Omit<KernelAnswer, "state" | "hasBegun" | "interrupted"> {
@@ -74,7 +79,7 @@ const TAKES_MAX = 8;
 export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResult> {
   const named = await findContext(sandbox, run);
   const token = randomBytes(16).toString("hex");
-  const request = named.kernel.ask({ token, code: run.code, env: run.env ?? {} });
+  const request = named.kernel.ask({ token, code: run.code, env: run.env ?? {}, forms: run.forms });
   for (let turn = 0; turn < TAKES_MAX; turn++) {
     run.signal.throwIfAborted();
     const findUsedUp = await watchUsedUp(sandbox);
@@ -142,11 +147,11 @@ export async function interruptContext(sandbox: Sandbox, id: string, signal: Abo
   if (pid !== undefined) await signalGroup(sandbox, { pid, signalNumber: SIGINT, signal });
 }
 
-/** Ends it and starts it again, without its variables, where commands start. */
-export async function restartContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<ContextInfo> {
+/** Ends it and starts it again, without its variables, in the folder that is named, or else where commands start. */
+export async function restartContext(sandbox: Sandbox, id: string, signal: AbortSignal, cwd?: string): Promise<ContextInfo> {
   const known = await knownContext(sandbox, id, signal);
   await removeContext(sandbox, id, signal);
-  const process = await startIn(sandbox, { id, kernel: findKernel(known.language) }, {});
+  const process = await startIn(sandbox, { id, kernel: findKernel(known.language) }, { cwd });
   process.detach();
   return { ...known, pid: process.pid };
 }

@@ -19,6 +19,19 @@ export interface CodeError {
   readonly traceback: string;
 }
 
+/** What a run says, as it comes. `begun`: the kernel has taken it up. */
+export type CodeEvent =
+  | { readonly type: "begun" }
+  | { readonly type: "output"; readonly stream: "stdout" | "stderr"; readonly chunk: Buffer }
+  | { readonly type: "value"; readonly value: ShownValue }
+  | { readonly type: "error"; readonly error: CodeError };
+
+/**
+ * Whoever follows a run. While a promise that it gave is pending nothing more of the run is read, so that the code may have to wait. The
+ * promise must not reject, and must settle when `signal` aborts.
+ */
+export type CodeFollower = (event: CodeEvent) => Promise<void> | undefined;
+
 /** What a kernel answered to one run. */
 export interface KernelAnswer {
   readonly windows: OutputWindows;
@@ -54,6 +67,8 @@ export interface KernelRunOptions {
   readonly interrupts: number;
   readonly maxOutputBytes: number;
   readonly onOutput?: ((chunk: Buffer) => void) | undefined;
+  /** It alone is given the values, however many there are: the answer has none. */
+  readonly follower?: CodeFollower | undefined;
 }
 
 const SIGINT = 2;
@@ -83,6 +98,9 @@ export class KernelRun {
   #exitCode: number | undefined;
   #executionCount: number | undefined;
   #hasBegun = false;
+  /** Promises of the follower that are pending. */
+  #pending = 0;
+  #released: () => void = ignore;
   #settle: { begun(): void; done(): void } = { begun: ignore, done: ignore };
 
   constructor(process: KeptProcess, options: KernelRunOptions) {
@@ -103,7 +121,8 @@ export class KernelRun {
     const done = new Promise<"done">((resolve) => (this.#settle.done = () => resolve("done")));
     const lines = kernelLines({ take: (message, size) => this.#take(message, size), skip: () => this.#skip() });
     // A pipe may be quicker than the channel, so what comes before "started" counts: it is of this run, but for what a lost one left.
-    this.#stdout.onOutput = this.#stderr.onOutput = this.#options.onOutput;
+    this.#stdout.onOutput = (chunk) => this.#tellOutput("stdout", chunk);
+    this.#stderr.onOutput = (chunk) => this.#tellOutput("stderr", chunk);
     stdout.on("data", (chunk: Buffer) => this.#stdout.push(chunk));
     stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
     channel.on("data", (chunk: Buffer) => lines.push(chunk));
@@ -115,7 +134,11 @@ export class KernelRun {
     if ((await this.#begins(Promise.race([begun, ended]))) === "late") return this.#answer("silent", false);
     const end = Promise.race([done, ended]);
     const { state, interrupted } = await this.#wait(end);
-    if (state === "done") await settleWithin(Promise.race([fenced, ended]), { timeoutMs: FENCE_MS });
+    if (state === "done") {
+      await this.#release();
+      await settleWithin(Promise.race([fenced, ended]), { timeoutMs: FENCE_MS });
+      await this.#release();
+    }
     return this.#answer(state, interrupted);
   }
 
@@ -179,7 +202,7 @@ export class KernelRun {
         return this.#keep({ type: message.type, data: message.data }, size);
       case "error":
         this.#error = { name: cut(message.name), message: cut(message.message), traceback: cut(message.traceback) };
-        return;
+        return this.#tell({ type: "error", error: this.#error });
       case "exit":
         this.#exitCode = message.code;
         return;
@@ -193,7 +216,31 @@ export class KernelRun {
   /** Messages before it belong to nobody: to a run whose stream was lost, or to a thread between two runs. */
   #begin(): void {
     this.#hasBegun = true;
+    this.#tell({ type: "begun" });
     this.#settle.begun();
+  }
+
+  #tellOutput(stream: "stdout" | "stderr", chunk: Buffer): void {
+    this.#options.onOutput?.(chunk);
+    this.#tell({ type: "output", stream, chunk });
+  }
+
+  #tell(event: CodeEvent): void {
+    const taken = this.#options.follower?.(event);
+    if (!taken) return;
+    const { stdout, stderr, channels } = this.#process;
+    const streams = [stdout, stderr, ...channels];
+    if (this.#pending++ === 0) for (const stream of streams) stream.pause();
+    void taken.then(() => {
+      if (--this.#pending > 0) return;
+      for (const stream of streams) stream.resume();
+      this.#released();
+    });
+  }
+
+  /** Resolves when everything is read again. */
+  async #release(): Promise<void> {
+    while (this.#pending > 0) await new Promise<void>((resolve) => (this.#released = resolve));
   }
 
   #skip(): void {
@@ -201,6 +248,7 @@ export class KernelRun {
   }
 
   #keep(value: ShownValue, size: number): void {
+    if (this.#options.follower) return this.#tell({ type: "value", value });
     if (this.#values.length >= VALUES_MAX || this.#valuesBytes + size > VALUES_MAX_BYTES) {
       this.#more += 1;
       return;

@@ -5,6 +5,8 @@ export interface KernelRequest {
   readonly code: string;
   /** Set for this run alone. */
   readonly env: Readonly<Record<string, string>>;
+  /** Further forms of values, where the kernel has them. */
+  readonly forms?: "e2b" | undefined;
 }
 
 /** What a kernel does before its first run, or between two, without a word of it in any run. */

@@ -5,17 +5,31 @@ import { defineRoute } from "../../routes/route.ts";
 import type { SandboxAdmission } from "../admit-sandbox.ts";
 import type { E2b } from "../e2b.ts";
 import { fileRoutes } from "./file-routes.ts";
-import type { PolledWatchers } from "./files/polled-watchers.ts";
+import { createPolledWatchers, type PolledWatchers } from "./files/polled-watchers.ts";
 import { filesystemRoutes } from "./filesystem-routes.ts";
 import { processRoutes } from "./process-routes.ts";
 import { assertAlive } from "./assert-alive.ts";
 import { factRoutes } from "./fact-routes.ts";
-import type { ProcessTables } from "./process/process-tables.ts";
+import { createProcessTables, type ProcessTables } from "./process/process-tables.ts";
 
 export interface EnvdParts {
   readonly admission: SandboxAdmission;
   readonly processes: ProcessTables;
   readonly watchers: PolledWatchers;
+}
+
+/** Whoever makes them closes them. */
+export function createEnvdParts(admission: SandboxAdmission): EnvdParts & { close(): void } {
+  const [processes, watchers] = [createProcessTables(), createPolledWatchers()];
+  return {
+    admission,
+    processes,
+    watchers,
+    close() {
+      processes.close();
+      watchers[Symbol.dispose]();
+    },
+  };
 }
 
 /** What E2B's program in a sandbox serves there, served in front of it. */

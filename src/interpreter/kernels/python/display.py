@@ -5,6 +5,7 @@ from _json import encode_basestring_ascii as quote
 from binascii import b2a_base64
 
 from _belljar.channel import LONGEST_OUT
+from _belljar.hooks import AVAILABLE
 from _belljar.reprs import text_of
 
 METHODS = (
@@ -38,7 +39,7 @@ def show_value(cells, kind, value, options):
 def bundle_of(cells, value):
     """Returns data by mime type, and metadata. The data is None where the value shows itself."""
     if type(value) in BUILTINS:
-        return {"text/plain": text_of(value)}, None
+        return {"text/plain": text_of(value), **known_forms(value)}, None
     if cells.shell is not None:
         data, metadata = cells.shell.format(value)
         if not data:
@@ -90,10 +91,14 @@ def call_method(value, name, **arguments):
 
 def known_forms(value):
     """Forms of what popular packages make. They are found by the modules that the user's code loaded."""
+    wanted = AVAILABLE.get("forms") == "e2b"
+    if type(value) in (list, dict):
+        return further("data_form", value) if wanted else {}
     if is_a(value, "matplotlib.figure", "Figure"):
         from _belljar.pictures import figure_bundle
 
-        return figure_bundle(value)
+        bundle = figure_bundle(value)
+        return {**bundle, **further("figure_form", value)} if wanted and bundle else bundle
     if is_a(value, "PIL.Image", "Image"):
         from _belljar.pictures import image_bundle
 
@@ -101,8 +106,18 @@ def known_forms(value):
     if is_a(value, "pandas", "DataFrame"):
         from _belljar.tables import table_bundle
 
-        return table_bundle(value)
+        return {**table_bundle(value), **further("frame_form", value)} if wanted else table_bundle(value)
     return {}
+
+
+def further(name, value):
+    """A form that cannot be made costs itself alone."""
+    from _belljar import e2b
+
+    try:
+        return getattr(e2b, name)(value)
+    except Exception:
+        return {}
 
 
 def is_a(value, module, name):
@@ -135,7 +150,7 @@ def is_huge(item):
 
 def json_of(mime, item):
     """The JSON text of one form, or nothing where it has none."""
-    if mime.endswith("json") and not (mime != "application/json" and isinstance(item, str)):
+    if mime.startswith("e2b/") or mime.endswith("json") and not (mime != "application/json" and isinstance(item, str)):
         from json import dumps
 
         try:

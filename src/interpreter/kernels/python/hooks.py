@@ -92,6 +92,12 @@ def after_pyplot(module):
     module.show = lambda *args, **options: show_figures()
 
 
+def after_axes(module):
+    from _belljar.e2b_charts import remember_boxes
+
+    remember_boxes(module)
+
+
 def after_image_show(module):
     """`image.show()` shows the picture here: there is no screen."""
 
@@ -109,6 +115,7 @@ def after_ipython(_module):
 
 AFTER = {
     "linecache": after_linecache,
+    "matplotlib.axes._axes": after_axes,
     "matplotlib.pyplot": after_pyplot,
     "PIL.ImageShow": after_image_show,
     "IPython": after_ipython,

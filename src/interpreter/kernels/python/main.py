@@ -62,7 +62,7 @@ def parse_request(line):
         return None
     if not isinstance(value.get("cwd", ""), str):
         return None
-    return {"run": token, "code": value["code"], "env": env, "cwd": value.get("cwd")}
+    return {"run": token, "code": value["code"], "env": env, "cwd": value.get("cwd"), "forms": value.get("forms")}
 
 
 def parse_preparation(value):
@@ -106,6 +106,7 @@ class Kernel:
         if "prepare" in request:
             return self.prepare(request)
         self.count += 1
+        hooks.AVAILABLE["forms"] = request["forms"]
         interrupts.begin()
         self.output.begin(request["run"])
         before = {}
