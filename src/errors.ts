@@ -13,6 +13,7 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: { status: 404, retryable: false },
   REQUEST_TOO_LARGE: { status: 413, retryable: false },
   MEDIA_TYPE_UNSUPPORTED: { status: 415, retryable: false },
+  ENCODING_UNACCEPTABLE: { status: 406, retryable: false },
   SERVER_UNREACHABLE: { status: 503, retryable: true },
   SERVER_INCOMPATIBLE: { status: 502, retryable: false },
   SERVER_REFUSED: { status: 502, retryable: false },
@@ -21,6 +22,7 @@ export const ERRORS = {
   MCP_SERVER_NOT_APPROVED: { status: 403, retryable: false },
   MCP_SERVER_CHANGED: { status: 409, retryable: false },
   MCP_SERVER_NAME_TAKEN: { status: 409, retryable: false },
+  LOGIN_NOT_FOUND: { status: 404, retryable: false },
   CANCELLED: { status: 499, retryable: false },
 
   RUNTIME_UNAVAILABLE: { status: 503, retryable: true },
@@ -39,6 +41,7 @@ export const ERRORS = {
   SANDBOX_NAME_TAKEN: { status: 409, retryable: false },
   SANDBOX_ENDED: { status: 410, retryable: false },
   SANDBOX_STOPPED: { status: 409, retryable: false },
+  SANDBOX_RUNNING: { status: 409, retryable: false },
   START_FAILED: { status: 422, retryable: false },
   SANDBOX_FILES_LOST: { status: 410, retryable: false },
   SANDBOX_PAUSED: { status: 409, retryable: true },

@@ -120,6 +120,9 @@ static const struct tag_shape TAGS[256] = {
     [TAG_ADDRESS] = {BYTES, true},
     [TAG_ACTION] = {U8, false},
     [TAG_DISK_FULL] = {U8, false},
+    [TAG_RESOLVED_TYPE] = {U8, false},
+    [TAG_RESOLVED_MODE] = {U32, false},
+    [TAG_ATTRIBUTE] = {BYTES, true},
     [TAG_IDLE_MS] = {U64, false},
     [TAG_MEMORY_AWAKE] = {U64, false},
     /* These tags occur in the jail's specification alone. The values of SETUP and CGROUP are field lists. */

@@ -124,6 +124,9 @@ enum tag {
   TAG_ADDRESS = 52,
   TAG_ACTION = 53,
   TAG_DISK_FULL = 54,
+  TAG_RESOLVED_TYPE = 55,
+  TAG_RESOLVED_MODE = 56,
+  TAG_ATTRIBUTE = 57,
   TAG_IDLE_MS = 60,
   TAG_MEMORY_AWAKE = 61,
   TAG_ID = 128,
@@ -172,6 +175,7 @@ enum flag {
   FLAG_LISTENED = 1024,
   FLAG_SPARSE = 2048,
   FLAG_CUT = 4096,
+  FLAG_STAYS = 8192,
 };
 
 enum entry_type {

@@ -221,12 +221,12 @@ void channel_rest(struct channel *channel, bool drops) {
   channel->credit = GUEST_CREDIT_BYTES;
 }
 
-void channel_resume(struct channel *channel) {
+void channel_resume(struct channel *channel, bool keeps_input) {
   channel->drops = channel->muted = false;
   channel->credit = GUEST_CREDIT_BYTES;
-  /* The new stream has a whole window. What the process has not taken of the last one gives way. */
-  drop_pending(channel);
-  channel->window = HOST_CREDIT_BYTES;
+  if (!keeps_input) drop_pending(channel);
+  uint32_t pending = channel->pending_end - channel->pending_start;
+  channel->window = pending < HOST_CREDIT_BYTES ? HOST_CREDIT_BYTES - pending : 0;
   channel->owed = 0;
   /* The stream before may have been told. This one was not. */
   channel->end_due = !channel->reads && channel->number > 0;

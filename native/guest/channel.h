@@ -67,8 +67,8 @@ void channel_stop(struct channel *channel);
 
 /* The stream is gone, and the process lives on. `drops`: its bytes are dropped; otherwise it is not read. */
 void channel_rest(struct channel *channel, bool drops);
-/* Another stream has come. */
-void channel_resume(struct channel *channel);
+/* Another stream has come. Unless it `keeps_input`, what the process has not taken of the last one gives way to a whole window. */
+void channel_resume(struct channel *channel, bool keeps_input);
 
 /* Sends END and CREDIT that are due; only while the connection is clear. */
 void channel_settle(struct channel *channel);

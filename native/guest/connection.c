@@ -99,6 +99,7 @@ void connections_sweep(struct loop *loop) {
     struct connection *connection = loop->closed;
     loop->closed = connection->next;
     free(connection->fields);
+    free(connection->note);
     free(connection->out);
     free(connection->channels);
     free(connection->state);
@@ -251,7 +252,7 @@ void connection_pass_deadlines(struct connection *connection, int64_t now) {
   if (connection->deadline_us == 0 || connection->deadline_us > now) return;
   connection->deadline_us = 0;
   if (connection->phase == PHASE_ENDING) connection_close(connection);
-  else if (connection->phase == PHASE_OPEN) call(connection->operation->deadline, connection);
+  else if (connection->phase == PHASE_OPEN || connection->phase == PHASE_DETACHED) call(connection->operation->deadline, connection);
   connection_settle(connection);
 }
 

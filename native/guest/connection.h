@@ -47,6 +47,11 @@ struct connection {
   char kept_name[SERVICE_NAME_BYTES];
   /* The last stream of what is kept was lost, and the work interrupted: it may not have stopped yet. */
   bool cut;
+  /* What is kept is never interrupted, and loses nothing of what its stdin or its terminal was sent. */
+  bool stays;
+  /* What the host wants to know again of what is kept. */
+  uint8_t *note;
+  size_t note_length;
 
   /* The whole head has come, and waits for the end of a STILL: its number among these. 0: it does not. */
   uint64_t held;

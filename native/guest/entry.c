@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "work.h"
@@ -33,8 +35,44 @@ static void put_link(struct field_writer *fields, const struct place *place) {
   if (length >= 0) put_bytes(fields, TAG_TARGET, text, (size_t)length);
   int end = openat(place->folder, place->name, O_PATH | O_CLOEXEC);
   if (end < 0) return;
-  if (path_of(end, text, sizeof text)) put_text(fields, TAG_RESOLVED, text);
+  struct stat status;
+  if (path_of(end, text, sizeof text) && fstat(end, &status) == 0) {
+    put_text(fields, TAG_RESOLVED, text);
+    put_number(fields, TAG_RESOLVED_TYPE, entry_type(status.st_mode));
+    put_number(fields, TAG_RESOLVED_MODE, status.st_mode & 07777);
+  }
   close(end);
+}
+
+/* Names and values of all that an entry can have: together with its paths they fit into a frame. */
+#define NAMES_BYTES 8192u
+#define ATTRIBUTES_BYTES 16384u
+
+/* One attribute as NAME, NUL, VALUE. False: there is no room for it. */
+static bool put_attribute(struct field_writer *fields, const char *path, const char *name, size_t room) {
+  char bytes[ATTRIBUTES_BYTES];
+  size_t length = strlen(name) + 1;
+  if (length >= room) return false;
+  memcpy(bytes, name, length);
+  ssize_t value = lgetxattr(path, name, &bytes[length], room - length);
+  if (value < 0) return errno != ERANGE;
+  put_bytes(fields, TAG_ATTRIBUTE, bytes, length + (size_t)value);
+  return true;
+}
+
+/* The attributes whose names begin with the request's NAME, as many as there is room for. No link is followed. */
+static void put_attributes(struct work *work, struct field_writer *fields, const struct place *place) {
+  const char *prefix = work->request->name;
+  char path[PATH_MAX], names[NAMES_BYTES];
+  int printed = place->folder == AT_FDCWD ? snprintf(path, sizeof path, "%s", place->name) : snprintf(path, sizeof path, "/proc/self/fd/%d/%s", place->folder, place->name);
+  if (printed < 0 || (size_t)printed >= sizeof path) return;
+  ssize_t length = llistxattr(path, names, sizeof names);
+  size_t before = fields->length;
+  for (size_t at = 0; length > 0 && at < (size_t)length; at += strnlen(&names[at], (size_t)length - at) + 1) {
+    if (strncmp(&names[at], prefix, strlen(prefix)) != 0) continue;
+    size_t used = fields->length - before;
+    if (used >= ATTRIBUTES_BYTES || !put_attribute(fields, path, &names[at], ATTRIBUTES_BYTES - used)) return;
+  }
 }
 
 void put_entry(struct work *work, struct field_writer *fields, const struct place *place, const struct stat *status) {
@@ -50,4 +88,5 @@ void put_entry(struct work *work, struct field_writer *fields, const struct plac
   put_number(fields, TAG_INODE, status->st_ino);
   put_number(fields, TAG_LINKS, status->st_nlink);
   if (S_ISLNK(status->st_mode)) put_link(fields, place);
+  else if (work->request->name != NULL) put_attributes(work, fields, place);
 }

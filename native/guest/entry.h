@@ -20,7 +20,10 @@ struct place {
 };
 
 uint8_t entry_type(mode_t mode);
-/* Writes PATH and the attributes of the file. A link also gets its text as TARGET and, if it leads to a file, that path as RESOLVED. */
+/*
+ * Writes PATH and the attributes of the file. A link also gets its text as TARGET and, if it leads to a file, that path as RESOLVED with its
+ * type and mode. What is no link gets the extended attributes that the request asks for by its NAME.
+ */
 void put_entry(struct work *work, struct field_writer *fields, const struct place *place, const struct stat *status);
 /* The absolute path of an open file. False with errno set. */
 bool path_of(int fd, char *to, size_t capacity);

@@ -46,14 +46,24 @@ static void open_channels(struct connection *connection, const struct pair *pair
   }
 }
 
+/* What a stream that has only the name does not know. */
+static void put_kept(const struct connection *connection, struct field_writer *fields) {
+  const struct channel *input = &connection->channels[0];
+  uint32_t flags = connection->cut ? FLAG_CUT : 0u;
+  if (input->kind == CHANNEL_TERMINAL) flags |= FLAG_TERMINAL;
+  if (!input->takes || input->end_came) flags |= FLAG_NO_STDIN;
+  put_number(fields, TAG_CHANNELS, connection->channel_count - 3);
+  if (flags != 0) put_number(fields, TAG_FLAGS, flags);
+  if (connection->stays) put_number(fields, TAG_SIZE, input->window);
+}
+
 static void send_started(struct connection *connection) {
   struct exec *exec = connection->state;
-  uint8_t bytes[32];
+  uint8_t bytes[64];
   struct field_writer fields;
   field_writer_init(&fields, bytes, sizeof bytes);
   put_number(&fields, TAG_PID, (uint64_t)connection->pid);
-  if (connection->kept_name[0] != 0) put_number(&fields, TAG_CHANNELS, connection->channel_count - 3);
-  if (connection->cut) put_number(&fields, TAG_FLAGS, FLAG_CUT);
+  if (connection->kept_name[0] != 0) put_kept(connection, &fields);
   exec->started = true;
   for (size_t i = 0; i < connection->channel_count; i++) connection->channels[i].muted = false;
   connection_send(connection, (struct frame_header){FRAME_STARTED, 0, (uint32_t)fields.length}, bytes);
@@ -198,18 +208,25 @@ static void reaped(struct connection *connection, int status, const struct rusag
   exec->exit_status = status;
   exec->usage = *usage;
   exec->ended_us = now_us();
-  if (connection->phase == PHASE_DETACHED) exec_rest(connection);
-  else drain(connection);
+  if (connection->phase == PHASE_DETACHED) {
+    connection->deadline_us = 0;
+    exec_rest(connection);
+  } else {
+    drain(connection);
+  }
   connection_settle(connection);
 }
 
 void exec_rest(struct connection *connection) {
-  /* stdout and stderr of a living process are dropped. What one that has ended left in its pipes is the next stream's. */
-  for (size_t i = 0; i < connection->channel_count; i++) channel_rest(&connection->channels[i], connection->alive && (i == 1 || i == 2));
+  /* What a living process prints is dropped. What one that has ended left in its pipes is the next stream's. */
+  for (size_t i = 0; i < connection->channel_count; i++) {
+    struct channel *channel = &connection->channels[i];
+    channel_rest(channel, connection->alive && (i == 1 || i == 2 || channel->kind == CHANNEL_TERMINAL));
+  }
 }
 
 void exec_resume(struct connection *connection) {
-  for (size_t i = 0; i < connection->channel_count; i++) channel_resume(&connection->channels[i]);
+  for (size_t i = 0; i < connection->channel_count; i++) channel_resume(&connection->channels[i], connection->stays && i == 0);
   send_started(connection);
   if (!connection->alive) drain(connection);
   connection_settle(connection);

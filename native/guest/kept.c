@@ -1,5 +1,6 @@
 #include "kept.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "connection.h"
@@ -8,6 +9,7 @@
 
 #define KEPT_MAX 64u
 #define WAITING_MAX 256u
+#define NOTE_BYTES_MAX 8192u
 
 /* A stream that waits for a kept command. */
 struct attach {
@@ -23,6 +25,8 @@ static struct connection *find(const struct loop *loop, const char *name) {
 
 static const char *check(const struct request *request) {
   if (!is_service_name(request->name)) return "a NAME of what is kept is 1 to 32 of a-z, 0-9 and -";
+  if (request->value_length > NOTE_BYTES_MAX) return "a VALUE of what is kept has at most 8192 bytes";
+  if (has_flag(request, FLAG_STAYS)) return NULL;
   if (has_flag(request, FLAG_TERMINAL) || !has_flag(request, FLAG_NO_STDIN)) return "a kept EXEC has no terminal and no stdin";
   return request->timeout_ms > 0 ? "a kept EXEC has no TIMEOUT_MS" : NULL;
 }
@@ -41,12 +45,23 @@ static bool make_room(struct loop *loop) {
   return ended != NULL;
 }
 
+static bool keep_note(struct connection *connection, const struct request *request) {
+  if (request->value_length == 0) return true;
+  connection->note = malloc(request->value_length);
+  if (connection->note == NULL) return false;
+  memcpy(connection->note, request->value, request->value_length);
+  connection->note_length = request->value_length;
+  return true;
+}
+
 bool keep_as_named(struct connection *connection, const struct request *request) {
   const char *wrong = check(request);
   if (wrong != NULL) connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
   else if (find(connection->loop, request->name) != NULL) connection_fail(connection, GUEST_ERROR_ALREADY_EXISTS, 0, "a kept command has this name: attach to it");
   else if (!make_room(connection->loop)) connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "64 commands are kept: end one of them");
+  else if (!keep_note(connection, request)) connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "no memory for the VALUE");
   else memcpy(connection->kept_name, request->name, strlen(request->name));
+  connection->stays = has_flag(request, FLAG_STAYS);
   return connection->kept_name[0] != 0;
 }
 
@@ -58,25 +73,42 @@ void release_name(struct connection *connection) {
 
 bool detach_kept(struct connection *connection, bool asked) {
   if (connection->kept_name[0] == 0 || !exec_has_started(connection)) return false;
-  connection->cut = !asked;
-  if (!asked) exec_interrupt(connection);
+  connection->cut = !asked && !connection->stays;
+  if (connection->cut) exec_interrupt(connection);
   exec_rest(connection);
-  connection->deadline_us = 0;
+  /* A timeout goes on. The time to drain does not: the next stream has its own. */
+  if (!connection->alive) connection->deadline_us = 0;
   connection->loop->kept_changed = true;
   return true;
 }
 
+static void send_row(struct connection *connection, const struct connection *kept) {
+  uint8_t bytes[64];
+  struct field_writer fields;
+  field_writer_init(&fields, bytes, sizeof bytes);
+  put_text(&fields, TAG_NAME, kept->kept_name);
+  if (kept->alive) put_number(&fields, TAG_PID, (uint64_t)kept->pid);
+  connection_send(connection, (struct frame_header){FRAME_ENTRY, 0, (uint32_t)fields.length}, bytes);
+}
+
+/* Also of one that has ended. */
+static void send_note(struct connection *connection, const struct connection *kept) {
+  uint8_t frame[FRAME_HEADER_BYTES + NOTE_BYTES_MAX + 64];
+  struct field_writer fields;
+  field_writer_init(&fields, &frame[FRAME_HEADER_BYTES], sizeof frame - FRAME_HEADER_BYTES);
+  put_text(&fields, TAG_NAME, kept->kept_name);
+  put_number(&fields, TAG_PID, (uint64_t)kept->pid);
+  if (kept->note_length > 0) put_bytes(&fields, TAG_VALUE, kept->note, kept->note_length);
+  write_frame_header(frame, (struct frame_header){FRAME_ENTRY, 0, (uint32_t)fields.length});
+  connection_send_bytes(connection, frame, FRAME_HEADER_BYTES + fields.length);
+}
+
 void list_kept(struct connection *connection, const struct request *request) {
-  (void)request;
-  for (const struct connection *at = connection->loop->connections; at != NULL; at = at->next) {
-    if (at->kept_name[0] == 0) continue;
-    uint8_t bytes[64];
-    struct field_writer fields;
-    field_writer_init(&fields, bytes, sizeof bytes);
-    put_text(&fields, TAG_NAME, at->kept_name);
-    if (at->alive) put_number(&fields, TAG_PID, (uint64_t)at->pid);
-    connection_send(connection, (struct frame_header){FRAME_ENTRY, 0, (uint32_t)fields.length}, bytes);
+  for (const struct connection *at = connection->loop->connections; at != NULL && request->name == NULL; at = at->next) {
+    if (at->kept_name[0] != 0) send_row(connection, at);
   }
+  const struct connection *named = request->name == NULL || request->name[0] == 0 ? NULL : find(connection->loop, request->name);
+  if (named != NULL) send_note(connection, named);
   connection_send(connection, (struct frame_header){FRAME_REPLY, 0, 0}, NULL);
   connection_end(connection);
 }

@@ -8,6 +8,8 @@ export interface OptionSpec {
   readonly multiple?: boolean;
   /** The value's name in help, such as `DIR`. */
   readonly value?: string;
+  /** Of a text: what `--name` alone means. Another value is written `--name=VALUE`. */
+  readonly bare?: string;
   readonly description: string;
 }
 

@@ -51,7 +51,10 @@ export function isOption(text: string): boolean {
  * the command such a one has its value.
  */
 export function takesNext(text: string, options: Readonly<Record<string, OptionSpec>> = everyOption()): boolean {
-  if (text.startsWith("--")) return options[text.slice(2)]?.type === "string";
+  if (text.startsWith("--")) {
+    const option = options[text.slice(2)];
+    return option?.type === "string" && option.bare === undefined;
+  }
   const shorts = Object.values(options);
   const letters = text.slice(1).split("");
   const valued = letters.findIndex((letter) => shorts.some(({ short, type }) => short === letter && type === "string"));

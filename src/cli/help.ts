@@ -55,7 +55,13 @@ function optionRows(options: Readonly<Record<string, OptionSpec>>): string {
 
 function optionName(name: string, option: OptionSpec): string {
   const short = option.short ? `-${option.short}, ` : "    ";
-  return `${short}--${name}${option.value ? ` ${option.value}` : ""}`;
+  return `${short}--${name}${valueForm(option)}`;
+}
+
+/** As it is written behind the option's name. */
+export function valueForm({ value, bare }: Pick<OptionSpec, "value" | "bare">): string {
+  if (value === undefined) return "";
+  return bare === undefined ? ` ${value}` : `[=${value}]`;
 }
 
 function columns(rows: readonly (readonly [string, string])[]): string {

@@ -25,9 +25,12 @@ function command(spec: CommandSpec): string {
 
 function options(all: Readonly<Record<string, OptionSpec>>): string {
   return Object.entries(all)
-    .map(([name, { short, value, description }]) => {
+    .map(([name, { short, value, bare, description }]) => {
       const names = [...(short === undefined ? [] : [`\\fB${roff(`-${short}`)}\\fR, `]), `\\fB${roff(`--${name}`)}\\fR`];
-      return item(`${names.join("")}${value === undefined ? "" : ` \\fI${roff(value)}\\fR`}`, description);
+      return item(
+        `${names.join("")}${value === undefined ? "" : bare === undefined ? ` \\fI${roff(value)}\\fR` : `[=\\fI${roff(value)}\\fR]`}`,
+        description,
+      );
     })
     .join("\n");
 }

@@ -36,6 +36,12 @@ describe("parseCommandLine", () => {
     expect(parse("client", "list", "--sandbox", "one")).toMatchObject({ positionals: ["one"], options: { sandbox: true } });
   });
 
+  it("takes an option whose value may be left out, and then never the next argument as its value", () => {
+    expect(parse("token", "create", "--e2b", "dev")).toMatchObject({ positionals: ["dev"], options: { e2b: "alone" } });
+    expect(parse("token", "create", "dev", "--e2b=also")).toMatchObject({ positionals: ["dev"], options: { e2b: "also" } });
+    expect(problemOf("token", "create", "--e2b", "also", "dev")).toContain("Too much is given");
+  });
+
   it("accepts - as a file, for stdin", () => {
     expect(parse("run", "-", "--lang", "python").positionals).toEqual(["-"]);
   });

@@ -76,11 +76,22 @@ function parseOptions(spec: CommandSpec, argv: readonly string[], all: Readonly<
     ]),
   );
   try {
-    const { values, positionals } = parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args: argv.map((text) => withBareValue(text, all)),
+      options,
+      strict: true,
+      allowPositionals: true,
+    });
     return { values: values as CommandCall["options"], positionals };
   } catch (cause) {
     throw usage(parseProblem(cause, Object.keys(all)), `belljar ${spec.name} --help`, cause);
   }
+}
+
+/** Node knows no option whose value may be left out. */
+function withBareValue(text: string, options: Readonly<Record<string, OptionSpec>>): string {
+  const bare = text.startsWith("--") ? options[text.slice(2)]?.bare : undefined;
+  return bare === undefined ? text : `${text}=${bare}`;
 }
 
 /** Returns the first sentence of Node's message. The rest is about Node's API. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { e2bSchema } from "./e2b-schema.ts";
 import { languagesSchema } from "./languages-schema.ts";
+import { tlsSchema } from "./tls-schema.ts";
 import {
   absolutePath,
   addresses,
@@ -408,6 +409,7 @@ function groups(host: ConfigDefaults) {
     tools: toolsSchema(),
     mcp: mcpSchema(),
     e2b: e2bSchema(),
+    tls: tlsSchema(),
     oauth: oauthSchema(),
   };
 }

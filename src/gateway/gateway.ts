@@ -10,7 +10,7 @@ import type { ResourceDoor } from "../mcp/server/resource-door.ts";
 import type { ToolDoor } from "../mcp/server/tool-door.ts";
 import type { OwnListeners } from "../network/own-listeners.ts";
 import { createPortRouter } from "../network/ports/port-router.ts";
-import type { PortRouter } from "../network/ports/port-router.ts";
+import type { PortRouterOptions } from "../network/ports/port-router.ts";
 import { findPortSandbox } from "../sandbox/port-sandbox.ts";
 import type { Principal, Sandboxes } from "../sandbox/sandbox.ts";
 import type { McpServers } from "./routes/servers.ts";
@@ -21,6 +21,7 @@ import type { TokenVerifier } from "./auth/authenticate.ts";
 import type { ProtectedResource } from "./auth/oauth/protected-resource.ts";
 import type { E2b } from "./e2b/e2b.ts";
 import { e2bSurfaces } from "./e2b/e2b-surfaces.ts";
+import { portsOfAll } from "./e2b/ports/find-e2b-port.ts";
 import { facadeSurface } from "./facade-surface.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable, isLoopback } from "./loopback.ts";
@@ -68,7 +69,7 @@ export interface GatewayOptions {
   /** Tools over plain HTTP, and what callers told of their tool servers. Absent: not served. */
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings" | "defaultSandbox">;
   /** Absent: E2B's clients are not served. */
-  readonly e2b?: (Pick<E2b, "tokens" | "keys" | "settings"> & Partial<Pick<E2b, "templates" | "secrets">>) | undefined;
+  readonly e2b?: (Pick<E2b, "tokens" | "keys" | "settings" | "domain" | "turns"> & Partial<Pick<E2b, "templates" | "secrets">>) | undefined;
   /** Learns what must be known of a caller before it is served. Never rejects. */
   readonly prepare?: (principal: Principal) => Promise<void>;
   readonly metrics?: ServerMetrics;
@@ -182,21 +183,22 @@ function surfacesOf(
   const openApi = openOnce((): Promise<OpenApiDocument> => createOpenApi([rest, ...described], version));
   const rest: RoutedSurface = restSurface({ ...options, assertReady, openApi });
   const { e2b } = options;
-  const forE2b = e2b ? e2bSurfaces({ templates: undefined, secrets: undefined, ...e2b, sandboxes, log }) : [];
-  return [portsSurface(createGatewayPorts(options)), mcpSurface({ mcp, legacySse, log }), rest, ...described, ...forE2b];
+  const served = e2b && { templates: undefined, secrets: undefined, ...e2b, sandboxes, log };
+  const ports = portOptions(options);
+  const forE2b = served ? e2bSurfaces(served, ports) : [];
+  const found = served ? portsOfAll(served) : { find: findPortSandbox(sandboxes) };
+  return [portsSurface(createPortRouter({ ...ports, ...found })), mcpSurface({ mcp, legacySse, log }), rest, ...described, ...forE2b];
 }
 
 function verifiersOf({ tokens = [], oauth }: GatewayOptions): readonly TokenVerifier[] {
   return oauth ? [...tokens, oauth.verifier] : tokens;
 }
 
-/** Ports are open to who holds a link, whoever that is. */
-function createGatewayPorts({ config, sandboxes, log, oauth }: GatewayOptions): PortRouter {
-  return createPortRouter({
-    find: findPortSandbox(sandboxes),
+function portOptions({ config, log, oauth }: GatewayOptions): Omit<PortRouterOptions, "find"> {
+  return {
     // Beyond loopback a server has names that it does not know.
     ...(oauth && { isOwnToken: (token) => oauth.isOurs(token) }),
     isOwnName: (name) => !isLoopback(config.host) || isOwnName(name, config.host),
     onFailure: (err, requestId) => log.error({ err, requestId }, "port request failed"),
-  });
+  };
 }

@@ -15,7 +15,7 @@ export type Field =
 const FIELD_HEADER_BYTES = 5;
 const NUL = 0;
 /** Tags whose values are raw bytes or nested fields. All other values of width 0 are text. */
-const BINARY: ReadonlySet<TagName> = new Set(["VALUE", "SETUP", "CGROUP", "ADDRESS", "BEFORE", "AFTER", "ATTRIBUTES"]);
+const BINARY: ReadonlySet<TagName> = new Set(["VALUE", "SETUP", "CGROUP", "ADDRESS", "BEFORE", "AFTER", "ATTRIBUTES", "ATTRIBUTE"]);
 
 /** Encodes fields behind `reserve` free bytes, in one allocation. Throws `ARGUMENTS_INVALID` for values that do not fit the wire. */
 export function encodeFields(fields: readonly Field[], reserve = 0): Buffer {
@@ -124,7 +124,7 @@ export class Fields {
     return this.bytes(tag)?.toString();
   }
 
-  all(tag: "ARG" | "ENV" | "ADDRESS"): readonly Buffer[] {
+  all(tag: "ARG" | "ENV" | "ADDRESS" | "ATTRIBUTE"): readonly Buffer[] {
     return this.#values.get(tag) ?? [];
   }
 

@@ -129,6 +129,10 @@ export const TAG = {
   ADDRESS: { id: 52, width: 0, many: true },
   ACTION: { id: 53, width: 1 },
   DISK_FULL: { id: 54, width: 1 },
+  RESOLVED_TYPE: { id: 55, width: 1 },
+  RESOLVED_MODE: { id: 56, width: 4 },
+  /** The name of an extended attribute, a NUL and its value. */
+  ATTRIBUTE: { id: 57, width: 0, many: true },
   IDLE_MS: { id: 60, width: 8 },
   MEMORY_AWAKE: { id: 61, width: 8 },
   // Only in the jail's specification.
@@ -180,6 +184,7 @@ export const FLAG = {
   LISTENED: 1024,
   SPARSE: 2048,
   CUT: 4096,
+  STAYS: 8192,
 } as const;
 
 export const ENTRY_TYPE = { FILE: 1, DIRECTORY: 2, LINK: 3, OTHER: 4 } as const;

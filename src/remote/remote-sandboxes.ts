@@ -51,6 +51,10 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
       return { sandbox: await sandbox.start(signal), ...(reason && at && { stopped: { reason, at } }) };
     },
     getLinked: async (id) => createRemoteSandbox(address, await info(id)),
+    labelsOf: async (id) => (await info(id)).metadata,
+    linkedIds: async () => {
+      throw new BelljarError("NOT_SUPPORTED", "A server tells its callers of their own sandboxes alone");
+    },
     info: (_principal, id) => info(id),
     async list(_principal, options) {
       return parseAnswer(sandboxPageSchema, await askServer(address, { method: "GET", path: `/v1/sandboxes${toQuery(options)}` }));

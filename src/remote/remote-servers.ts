@@ -13,7 +13,7 @@ export const serverInfo = z.object({
     ),
   transport: z.enum(["stdio", "http"]).optional(),
   isolation: z.enum(["sandbox", "none"]).optional().describe("none: it runs on the server's machine, or somewhere else"),
-  network: networkPolicySchema.optional().describe("Of its sandbox"),
+  network: networkPolicySchema.optional().describe("Of its sandbox; of a server over HTTP where requests to it may lead"),
   refused: z.array(z.string()).optional().describe("Rules of the network that would have allowed what was refused to it"),
   tools: z.array(z.string()).describe("The names that callers see"),
   instances: z.number().int().describe("How many run now"),
@@ -43,6 +43,17 @@ export const serverDetails = serverInfo.extend({
   digest: z.string().optional().describe("Stands for exactly what is shown here; an approval may name it"),
 });
 
+export const serverLogin = z.discriminatedUnion("status", [
+  z.object({
+    status: z.literal("waiting"),
+    authorizationUrl: z.string().describe("For a browser, wherever it is"),
+    state: z.string().describe("Of this login; it is in the address too"),
+    redirectUri: z.string().describe("Where the browser comes back to. Nobody needs to listen there: its address is what is asked for"),
+    expiresAt: z.iso.datetime(),
+  }),
+  z.object({ status: z.literal("done"), server: serverInfo }),
+]);
+
 export const serversAnswer = z.object({ servers: z.array(serverInfo) });
 
 export const serverLogs = z.object({ lines: z.array(z.string()).describe("Characters that control a terminal are escaped") });
@@ -68,6 +79,16 @@ export interface RemoteMcpServers {
   logs(name: string): Promise<readonly string[]>;
   restart(name: string): Promise<void>;
   update(name: string): Promise<z.output<typeof serverUpdate>>;
+}
+
+/** Begins a login at one of a server's MCP servers, or ends it: see `POST /v1/servers/:name/login`. */
+export async function askServerLogin(
+  address: ServerAddress,
+  name: string,
+  { body, signal }: { readonly body: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+): Promise<z.output<typeof serverLogin>> {
+  const path = `/v1/servers/${encodeURIComponent(name)}/login`;
+  return parseAnswer(serverLogin, await askServer(address, { method: "POST", path, body, signal }));
 }
 
 export function createRemoteMcpServers(address: ServerAddress): RemoteMcpServers {

@@ -46,6 +46,7 @@ function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes)
     timeLine: grantedTimeLine(sandbox.timeLine, principal, runtimes),
     ...(sandbox.ended && { ended: sandbox.ended }),
     ...(sandbox.generation !== undefined && { generation: sandbox.generation }),
+    ...(sandbox.isPaused && { isPaused: () => sandbox.isPaused?.() ?? false }),
     ...(sandbox.lastStop && { lastStop: () => sandbox.lastStop?.() ?? Promise.resolve(undefined) }),
     connect: (signal) => sandbox.connect(signal),
     info: () => sandbox.info(),

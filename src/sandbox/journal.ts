@@ -164,6 +164,11 @@ export class Journal {
     return this.#ids.read();
   }
 
+  /** Those of them whose end is not known to this process; a process that serves for long has seen every end by a sweep. */
+  async unendedIds(): Promise<readonly string[]> {
+    return this.#ids.read().filter((id) => this.#entries.get(id)?.end === undefined);
+  }
+
   #toIds(names: readonly string[]): readonly string[] {
     const ids = names.filter(isSandboxId);
     this.#forgetAllBut(new Set(ids));

@@ -276,7 +276,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
     try {
       return handle && (await look(handle));
     } catch (cause) {
-      if (cause instanceof BelljarError && cause.code === "SANDBOX_ENDED") return undefined;
+      if (cause instanceof BelljarError && (cause.code === "SANDBOX_ENDED" || cause.code === "SANDBOX_STOPPED")) return undefined;
       throw cause;
     } finally {
       if (!held) await handle?.release();

@@ -219,6 +219,10 @@ export class LocalSandbox implements OwnSandbox {
     return this.#running.pause();
   }
 
+  isPaused(): boolean {
+    return this.#running.isPaused();
+  }
+
   async resume(): Promise<void> {
     if (this.#running.isPaused()) await this.#wake();
   }

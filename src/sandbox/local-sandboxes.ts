@@ -201,6 +201,15 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#open(entry);
   }
 
+  async labelsOf(id: string): Promise<SandboxInfo["metadata"] | undefined> {
+    const { record } = this.#live.held(id) ?? { record: isSandboxId(id) ? await this.#journal.readRecord(id) : undefined };
+    return record?.metadata;
+  }
+
+  async linkedIds(): Promise<readonly string[]> {
+    return this.#journal.unendedIds();
+  }
+
   async #open({ record, end }: JournalEntry): Promise<OwnSandbox> {
     if (end) throw ended(record, end.reason);
     const sandbox = await this.#live.open(record);

@@ -106,7 +106,7 @@ export class RunEnds {
     });
   }
 
-  /** A sandbox that its deadline would stop is kept also if its first run ends unasked, as when the machine restarts. */
+  /** A sandbox that its deadline would stop or pause is kept also if its first run ends unasked, as when the machine restarts. */
   async #withFiles(record: SandboxRecord, state: RunState, end: SandboxEnd): Promise<SandboxEnd> {
     if (end.kept || !mayBeKept(state, end)) return end;
     const isThere = await this.#runtimes.need(record).layers.has(this.#states.runOf(record, state));

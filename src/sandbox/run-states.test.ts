@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sandboxRecord } from "../../test/support/sandbox-record.ts";
 import { CREATOR } from "./creator.ts";
 import type { RunState } from "./run-states.ts";
-import { firstRun, mayBeStarting, nextRun, RunStates, stopOf, withStop } from "./run-states.ts";
+import { firstRun, mayBeKept, mayBeStarting, nextRun, RunStates, stopOf, withStop } from "./run-states.ts";
 
 const ID = "a1b2c3d4e5f6g7h8i9j0";
 const RECORD = sandboxRecord({ id: ID, createdAt: new Date(5), creator: { pid: 1, startedMs: 2 } });
@@ -71,6 +71,13 @@ describe("a run", () => {
     for (const phase of ["stopped", "deleted"] as const) expect(withStop({ ...FIRST, phase }, END)).toBeUndefined();
     expect(stopOf({ ...FIRST, stopped: END })).toEqual({ ...END, kept: true });
     expect(stopOf(FIRST)).toEqual({ reason: "stopped", at: FIRST.startedAt, kept: true });
+  });
+
+  it("keeps the files after an end that nobody asked for, unless its deadline would kill it", () => {
+    const kept = (action: RunState["action"], reason: "host_lost" | "killed"): boolean =>
+      mayBeKept({ ...FIRST, action }, { reason, at: new Date(0) });
+    expect([kept("kill", "host_lost"), kept("stop", "host_lost"), kept("pause", "host_lost")]).toEqual([false, true, true]);
+    expect([kept("stop", "killed"), kept("pause", "killed")]).toEqual([false, false]);
   });
 
   it("may be starting while it is young and its starter lives", () => {

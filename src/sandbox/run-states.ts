@@ -143,7 +143,7 @@ const UNASKED: ReadonlySet<EndReason> = new Set(["exited", "out_of_memory", "kee
 
 /** Whether the files of a run that ended so are kept if they are there. */
 export function mayBeKept({ action }: RunState, { reason }: SandboxEnd): boolean {
-  return action === "stop" && UNASKED.has(reason);
+  return action !== "kill" && UNASKED.has(reason);
 }
 
 /** The end of the run that was stopped. */

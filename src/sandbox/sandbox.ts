@@ -43,6 +43,13 @@ export interface Sandboxes {
   info(principal: Principal, id: string): Promise<SandboxInfo>;
   /** By the full id and whoever owns it, for who holds a link to one of its ports: the caller must ask for that. Rejects as `get`. */
   getLinked(id: string): Promise<Sandbox>;
+  /** The labels of whichever sandbox has the full id, ended ones too, for who must know how it was made: show them to nobody. */
+  labelsOf(id: string): Promise<SandboxInfo["metadata"] | undefined>;
+  /**
+   * The ids of all sandboxes of the home that have not ended, as far as this process knows, whoever owns them: for who holds something made of
+   * one of them and must find out of which. The caller must ask for that.
+   */
+  linkedIds(): Promise<readonly string[]>;
   /**
    * One page of the principal's sandboxes, the newest first. Successive pages show each sandbox at most once, and miss none that exists
    * all the time. Rejects with `ARGUMENTS_INVALID` for a cursor of another list.
@@ -125,6 +132,8 @@ export interface Sandbox extends WorkspaceBase {
   readonly ended?: Promise<unknown>;
   /** Which run this is of its runs. Absent as `ended`. */
   readonly generation?: number;
+  /** Whether it is paused now, for whatever reason. Asks nobody, and wakes nobody. Absent as `ended`. */
+  isPaused?(): boolean;
   /** How the run before this one ended; undefined for a first run. Absent as `ended`. */
   lastStop?(): Promise<LastStop | undefined>;
   /** One raw stream of the guest protocol; the caller destroys it. */

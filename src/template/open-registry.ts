@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { BelljarError } from "../errors.ts";
 import { fileError } from "../files/file-error.ts";
-import { type ClientRecord, createEgressClient, type EgressClientOptions } from "../network/egress/egress-client.ts";
+import type { ClientRecord } from "../network/egress/client-gate.ts";
+import { createEgressClient, type EgressClientOptions } from "../network/egress/egress-client.ts";
 import type { EgressState } from "../network/egress.ts";
 import type { OciImage } from "./oci/oci-image.ts";
 import type { Platform } from "./oci/platform.ts";

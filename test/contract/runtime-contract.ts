@@ -4,6 +4,7 @@ import { execContract } from "./exec-contract.ts";
 import { fileContract } from "./file-contract.ts";
 import { insideContract } from "./inside-contract.ts";
 import { keptContract } from "./kept-contract.ts";
+import { stayingContract } from "./staying-contract.ts";
 import { lifecycleContract } from "./lifecycle-contract.ts";
 import { namesContract } from "./names-contract.ts";
 import { runsContract } from "./runs-contract.ts";
@@ -21,6 +22,7 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
   describe(`the ${features.name} runtime`, () => {
     execContract(open, features);
     keptContract(open, features);
+    stayingContract(open, features);
     stillContract(open, features);
     streamContract(open, features);
     fileContract(open, features);

@@ -70,10 +70,33 @@ it("has what came over HTTP use no login of the person's, but one of its own", a
   expect(await logIn(cli, far, inHome(home, "client", "login", "far", "--config", config))).toMatchObject({ code: 0 });
   await using server = await openTestServer(home);
   const ask = (...argv: string[]) => cli.run(["server", ...argv], { env: { BELLJAR_URL: server.url } });
-  expect(await ask("add", "sly", "--url", far.url)).toMatchObject({ code: 0 });
+  const network = far.origin.replace("http://", "");
+  expect(await ask("add", "sly", "--url", far.url, "--network", network)).toMatchObject({ code: 0 });
   expect((await ask("restart", "sly")).stdout).toContain("server login sly");
   expect(await logIn(cli, far, inHome(home, "server", "login", "sly"))).toMatchObject({ code: 0 });
   expect((await ask("restart", "sly")).stdout).toBe("sly is ready, with 1 tool\n");
+}, 120_000);
+
+it("logs in to a server of a Belljar elsewhere, with a browser here", async () => {
+  await using far = await openOAuthServer();
+  await using home = await openTestHome();
+  await using cli = await openCliHome();
+  await using server = await openTestServer(home);
+  const network = far.origin.replace("http://", "");
+  const created = JSON.parse(
+    await home.belljar("token", "create", "ann", "--scope", "servers", "--scope", `network:${network}`, "--json"),
+  ) as {
+    token: string;
+  };
+  const env = { BELLJAR_URL: server.url, BELLJAR_TOKEN: created.token };
+  expect(await cli.run(["server", "add", "far", "--url", far.url], { env })).toMatchObject({ code: 0 });
+  expect((await cli.run(["server", "restart", "far"], { env })).stdout).toContain("POST /v1/servers/far/login");
+  await using login = cli.start(["server", "login", "far", "--no-browser"], { env });
+  await browse(login, far);
+  expect(await login.exit).toMatchObject({ code: 0, stderr: expect.stringContaining('Logged in to "far".') as unknown });
+  expect((await cli.run(["server", "list"], { env })).stdout).toMatch(/^far +(?:ready|stopped)/m);
+  const wrong = await cli.run(["server", "login", "far", "--owner", "ann"], { env });
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--owner is for the home") as unknown });
 }, 120_000);
 
 it("refuses what nobody logs in to, and says why", async () => {
@@ -91,7 +114,6 @@ it("refuses what nobody logs in to, and says why", async () => {
     [["one", "--mcp-config", file, "--owner", "ann"], 2, "leave --owner out"],
     [["gone"], 1, "--mcp-config"],
     [["far", "--owner", "ann"], 1, "no MCP server"],
-    [["far"], 2, "without BELLJAR_URL", { BELLJAR_URL: url }],
     [["far"], 1, "cannot be reached"],
   ];
   for (const [argv, code, problem, env = {}] of cases)

@@ -114,6 +114,13 @@ function stepsOf({ folder, toolServer }: Project, id: string): readonly Step[] {
     { ask: "GET /v1/servers/memo", status: 200, answer: { name: "memo", runs: "memo --fast", changes: [] } },
     { ask: "POST /v1/servers/memo/restart", status: 204 },
     { ask: "POST /v1/servers/memo/update", status: 200, answer: { before: "1.0.0", now: "1.1.0" } },
+    { ask: "POST /v1/servers/memo/login", body: {}, status: 200, answer: { status: "waiting", state: "s" } },
+    {
+      ask: "POST /v1/servers/memo/login",
+      body: { code: "c", state: "s" },
+      status: 200,
+      answer: { status: "done", server: { name: "memo" } },
+    },
     { ask: "POST /v1/servers/memo/approve", body: { digest: "d" }, status: 200, answer: { name: "memo" } },
     {
       ask: "POST /v1/servers",

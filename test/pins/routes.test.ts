@@ -134,6 +134,7 @@ it("keeps every route", async () => {
       "POST /v1/sandboxes/:id/workspace-base: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes: \`toolset:sandbox\`, changes",
       "POST /v1/servers/:name/approve: \`toolset:mcp\`, changes",
+      "POST /v1/servers/:name/login: \`toolset:mcp\`, changes",
       "POST /v1/servers/:name/restart: \`toolset:mcp\`, changes",
       "POST /v1/servers/:name/update: \`toolset:mcp\`, changes",
       "POST /v1/servers: \`toolset:mcp\`, changes",

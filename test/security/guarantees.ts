@@ -107,11 +107,20 @@ export const GUARANTEES = {
     "An image is used only if all its bytes have the sizes and digests that its manifest says. More bytes than are allowed for a layer are never yielded, however small its compressed form is.",
 
   "ports-need-their-link":
-    "A request reaches a port of a sandbox only with the token of the port's link, unless the link is public. A wrong token, a port without a link and an unknown sandbox get the same answer.",
+    "A request reaches a port of a sandbox only with the token of the port's link, unless the link is public or a client of E2B made the sandbox. A wrong token, a port without a link and an unknown sandbox get the same answer.",
   "port-pages-apart": "A page that a sandbox serves shares no origin with Belljar or with another port. It cannot call Belljar.",
   "port-cookies-apart": "Through a port, a sandbox sees and sets only the cookies of that port.",
   "port-answers-harmless": "A sandbox's answer on a port controls neither Belljar nor the browser beyond that port.",
   "port-requests-plain": "A request that two readers could understand differently reaches no port.",
+  "e2b-ports-open-as-said":
+    "A port of a sandbox that a client of E2B made is open without a link and a token only if `e2b.publicTraffic` and its maker allow it. Else it needs the sandbox's own traffic token. Once the owner has no key it needs a link.",
+  "e2b-tokens-stay-outside": "No key of the server, no token of a sandbox and no header of E2B's routing reaches a program through a port.",
+  "e2b-host-decides":
+    "A host name of a port of a sandbox decides over all headers. A request that names a sandbox or a port in part, twice or unreadably reaches none.",
+  "e2b-pages-without-credentials":
+    "Pages of other sites read what E2B's planes of sandboxes answer, never with a browser's credentials, and nothing of its control plane. What a sandbox answers at the server's own address is never a page of the server, and sets cookies for that port alone.",
+  "domain-authority-narrow":
+    "The authority that Belljar makes for `tls.domain` is trusted for names below that domain and for nothing else. Its key lies in a file that only Belljar's user can read. A handshake for another name gets no certificate.",
 
   "limits-hold-or-refuse": "If a limit that the caller named cannot be enforced, the sandbox is not created.",
   "pids-bounded": "A fork bomb stops at the limit, however many ids root inside takes for it. The sandbox still answers while it runs.",
@@ -182,6 +191,10 @@ export const GUARANTEES = {
     "The token of a login at an MCP server goes to the origin of that server alone, and its refresh token to the issuer that gave it. Where a person logs in is named by the server: what it names has TLS, is no nearer to this machine than the server, and is believed only if the redirect has the state and the issuer of this login. Tokens lie in files that only the person may read, and stand in no output, error and recording. Behind the hub a login is its server's owner's, and a server that came over HTTP has none that the person made for another.",
   "servers-from-the-network":
     "An MCP server that came over HTTP runs in a sandbox, whoever sent it. No variable, file or path of the host and no secret's value is read for it, and no folder of the host is shown to it without a token's scope for that. What is in the home counts as what came over HTTP if it came so.",
+  "servers-reached-by-policy":
+    "An MCP server over HTTP that came over the network is asked only where its owner's sandboxes might go: by the rules of its entry and the network of the owner's token, at public addresses, and at others only if a rule names the place exactly and the token's scopes do too. A name is judged by the addresses that are connected to, where the server sends to is judged in the same way, and Belljar's own ports are refused. Its login is held by the same. A server that a person at the machine named is held by the `network` of its entry, if it has one.",
+  "logins-over-http":
+    "A login at an MCP server that is made over HTTP is begun and finished by callers alone who may manage the owner's servers, and waits ten minutes at most. It is finished once, with the state that was given to whoever began it and a code of the issuer that was asked; the verifier of its code never leaves Belljar. No request is redirected, the tokens stay with the owner and stand in no answer, and without a token nobody logs in to a server that a person named at the machine.",
   "servers-approved":
     "Nothing of an MCP server is started before somebody who may approved exactly this entry: a person at the machine, the local user, or a token with the scope `servers`.",
   "servers-file-untrusted":
@@ -241,6 +254,8 @@ export const GUARANTEES = {
     "No content of a file, a program, an argument, a request or an upstream blocks the server for 200 ms, takes 200 MB of its memory or ends it.",
   "hub-keeps-credentials":
     "No header of a caller reaches another server through the hub. A call whose headers name another method or tool than its body is refused.",
+  "callers-share-servers":
+    "No caller but a server's owner has more than half of the places for calls of an MCP server, or more than eight instances; none has more than a quarter of its queue or follows more than 256 of its resources. A free place goes to the caller who has the fewest.",
   "hub-tells-its-caller":
     "What a server behind the hub asks or logs reaches the client of the call alone that it belongs to, and nobody where that cannot be told.",
   "lying-guest-harmless": "If a guest answers with nonsense, that call fails. The host goes on.",

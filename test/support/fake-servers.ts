@@ -18,6 +18,13 @@ export function fakeServers(...names: readonly string[]): McpServers {
     details: async (_principal, name) => ({ ...infoOf(name), runs: "memo --fast", changes: [], digest: "d" }),
     logs: () => ["ready"],
     restart: async () => undefined,
+    beginLogin: async () => ({
+      authorizationUrl: "https://auth.example/authorize?state=s",
+      state: "s",
+      redirectUri: "http://127.0.0.1:33418/callback",
+      expiresAt: new Date(0),
+    }),
+    finishLogin: async () => undefined,
     update: async () => ({ before: "1.0.0", now: "1.1.0" }),
     add: async (_principal, entries) => Object.keys(entries).forEach((name) => known.add(name)),
     settled: async (_principal, wanted) => wanted.map(infoOf),

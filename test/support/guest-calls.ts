@@ -10,6 +10,7 @@ export const GUEST_CALLS: { readonly [Name in Exclude<keyof Guest, "files">]: Gu
   keep: async (guest, signal) => (await guest.keep("x", { argv: ["sleep", "600"], signal })).exited,
   attach: (guest, signal) => guest.attach("x", signal),
   listKept: (guest, signal) => guest.listKept(signal),
+  describeKept: (guest, signal) => guest.describeKept("x", signal),
   run: (guest, signal) => guest.run({ argv: ["sleep", "600"], signal }),
   dial: (guest, signal) => guest.dial(80, signal),
   // Waits for programs inside, as long as they like: its end is the caller's.

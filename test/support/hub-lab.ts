@@ -15,6 +15,7 @@ import { lookOnHost } from "../../src/cli/compose/look-on-host.ts";
 import { Hub } from "../../src/mcp/proxy/hub.ts";
 import { readHubFile } from "../../src/mcp/proxy/hub-file.ts";
 import { PackagePrograms } from "../../src/mcp/proxy/prepare/package-programs.ts";
+import type { HubEgress } from "../../src/mcp/proxy/server-way.ts";
 import type { HubLogins } from "../../src/mcp/proxy/relay/upstream-login.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
@@ -24,6 +25,7 @@ import type { SecretStore } from "../../src/secrets/secret-store.ts";
 import type { Templates } from "../../src/template/templates.ts";
 import { byName } from "./by-name.ts";
 import { makeHome } from "./namespace-home.ts";
+import { NO_LISTENERS } from "./no-listeners.ts";
 import type { PackageLab } from "./package-lab.ts";
 import type { SecretLab } from "./secret-lab.ts";
 
@@ -54,6 +56,8 @@ export interface HubLabOptions {
   readonly pins?: string;
   /** Where logins at servers are kept. */
   readonly logins?: HubLogins;
+  /** Of requests to servers over HTTP. */
+  readonly egress?: Partial<HubEgress>;
 }
 
 export interface HubCallOptions extends Partial<CallOptions> {
@@ -101,7 +105,8 @@ export async function openHubLab(servers: object, options: HubLabOptions = {}): 
   const secrets = serverSecrets(store);
   const images = serverImages(async () => options.templates ?? { list: async () => [] });
   const logins = options.logins && { logins: options.logins };
-  const kept = { ...logins, pins: pins ?? join(home, "pins"), principalOf: async () => LOCAL, redact: redactText };
+  const egress: HubEgress = { listeners: NO_LISTENERS, record: () => undefined, ...options.egress };
+  const kept = { ...logins, egress, pins: pins ?? join(home, "pins"), principalOf: async () => LOCAL, redact: redactText };
   const bounds = { idleMs, prefix, listMax, concurrency, queue };
   const hub = new Hub(file, { sandboxes, programs, secrets, images, version: "1", schemas: openJsonSchemas, ...bounds, ...kept, report });
   const audited: AuditedCall[] = [];

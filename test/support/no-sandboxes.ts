@@ -15,6 +15,8 @@ export function createNoSandboxes(): Sandboxes {
     get: refuse,
     getStarted: refuse,
     getLinked: refuse,
+    labelsOf: async () => undefined,
+    linkedIds: async () => [],
     info: refuse,
     default: refuse,
     list: async () => ({ sandboxes: [] }),

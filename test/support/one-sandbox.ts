@@ -62,6 +62,7 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     get: async (principal, id) => (isKnown(id) ? sandbox : none.get(principal, id)),
     getStarted: async (principal, id, signal) => (isKnown(id) ? { sandbox } : none.getStarted(principal, id, signal)),
     getLinked: async (id) => (isKnown(id) ? sandbox : none.getLinked(id)),
+    linkedIds: async () => [SANDBOX_ID],
     info: async (principal, id) => (isKnown(id) ? info : none.info(principal, id)),
     list: async () => ({ sandboxes: [info] }),
   };

@@ -7,7 +7,9 @@ import { createOwnerGrants } from "../../src/gateway/auth/owner-grants.ts";
 import { createTokenStore } from "../../src/gateway/auth/token-store.ts";
 import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
+import type { HubEgress } from "../../src/mcp/proxy/server-way.ts";
 import type { Entries } from "../../src/mcp/proxy/sources/served-servers.ts";
+import type { ClientRecord } from "../../src/network/egress/client-gate.ts";
 import type { Workspace } from "../../src/runtime/runtime.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
@@ -15,6 +17,7 @@ import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";
 import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import { byName } from "./by-name.ts";
 import { makeHome } from "./namespace-home.ts";
+import { NO_LISTENERS } from "./no-listeners.ts";
 
 const SANDBOXES = { sandbox: { timeoutMs: 600_000, pids: 256 }, listMax: 100, tombstoneRetentionMs: 600_000 };
 const LONGEST_MS = 100_000;
@@ -28,6 +31,8 @@ export interface ServersLabOptions {
   /** Of the configuration. */
   readonly workspace?: Workspace;
   readonly sent?: Entries;
+  /** Of requests to servers over HTTP. */
+  readonly egress?: Partial<HubEgress>;
 }
 
 /** What a route answers. */
@@ -41,6 +46,8 @@ export interface ServersLab extends OpenedHub, AsyncDisposable {
   readonly home: string;
   readonly sandboxes: LocalSandboxes;
   readonly problems: readonly string[];
+  /** What the audit would have of requests to servers over HTTP. */
+  readonly connections: readonly ClientRecord[];
   /** Resolves once something was told that fits, now or later. */
   told(pattern: RegExp): Promise<string>;
   token(name: string, ...scopes: string[]): Promise<string>;
@@ -55,7 +62,14 @@ export interface ServersLab extends OpenedHub, AsyncDisposable {
   close(): Promise<void>;
 }
 
-export async function openServersLab({ home: earlier, file, env = {}, workspace, sent = {} }: ServersLabOptions = {}): Promise<ServersLab> {
+export async function openServersLab({
+  home: earlier,
+  file,
+  env = {},
+  workspace,
+  sent = {},
+  ...options
+}: ServersLabOptions = {}): Promise<ServersLab> {
   const home = await makeHome();
   const path = earlier ?? home.path;
   const sandboxes = createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto")), config: SANDBOXES });
@@ -67,10 +81,12 @@ export async function openServersLab({ home: earlier, file, env = {}, workspace,
   };
   const tokens = createTokenStore(path);
   const config = { ...loadConfig({ env: {}, flags: { home: path } }), secretsKey: "file" } as const;
+  const connections: ClientRecord[] = [];
+  const egress = { listeners: NO_LISTENERS, record: (one: ClientRecord) => void connections.push(one), ...options.egress };
   const owners = createOwnerGrants({ tokens });
   const started = { sandboxes, secrets: createSecretStore({ home: path }), templates: async () => ({ list: async () => [] }) };
   const shown = { workspace, owners: async () => [] };
-  const opened = await openHub({ file, config, ...started, shown, owners, env, sent: async () => sent, report });
+  const opened = await openHub({ file, config, ...started, shown, owners, env, egress, sent: async () => sent, report });
   const { hub, servers } = opened;
   const defaultSandbox = () => ({ name: "default", options: {} });
   const tools = createCatalog({
@@ -102,6 +118,7 @@ export async function openServersLab({ home: earlier, file, env = {}, workspace,
     home: path,
     sandboxes,
     problems,
+    connections,
     told: (pattern) =>
       new Promise((resolve) => {
         const look = (): void => {

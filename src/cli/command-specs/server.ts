@@ -40,6 +40,7 @@ export const SERVER: readonly CommandSpec[] = [
       },
       template: { type: "string", value: "NAME", description: "What its sandbox starts from (default base)" },
       isolation: { type: "string", value: "KIND", description: "sandbox (default), or none: run it on this machine" },
+      session: { type: "string", value: "KIND", description: "shared: one instance for all callers" },
       pin: { type: "string", value: "KIND", description: "strict: block tools whose definition changes until you approve them" },
       json: JSON_OPTION,
     },
@@ -93,7 +94,8 @@ export const SERVER: readonly CommandSpec[] = [
       "no-browser": { type: "boolean", description: "Print the address, and start no browser" },
     },
     details: `The browser comes back to a port of this machine. Where it cannot, paste the address that it ends up at. The login is kept
-in the home, in a file that only you may read, and a running \`belljar serve\` uses it at once. ${AT_MACHINE}`,
+in the home, in a file that only you may read, and a running \`belljar serve\` uses it at once. With BELLJAR_URL it is a server
+that came over HTTP to that Belljar, which keeps the login.`,
     load: () => import("../commands/server-login.ts"),
   },
   {

@@ -17,6 +17,7 @@ export const SERVING: readonly CommandSpec[] = [
       host: { type: "string", value: "HOST", description: "Address to listen on (default 127.0.0.1)" },
       port: { type: "string", short: "p", value: "N", description: "Port to listen on (default 6060; 0 chooses a free one)" },
       "admin-port": { type: "string", value: "N", description: "Second port, for the API of MCP Box alone (default: none; 0 chooses one)" },
+      "tls-domain": { type: "string", value: "DOMAIN", description: "Domain that clients of E2B ask by TLS: api.DOMAIN, PORT-ID.DOMAIN" },
       workspace: WORKSPACE,
       network: NETWORK,
       ...LIMIT_OPTIONS,

@@ -41,6 +41,13 @@ export const TOKEN: readonly CommandSpec[] = [
     options: {
       scope: { type: "string", multiple: true, value: "SCOPE", description: "Limit the token; may be repeated (see above)" },
       expires: EXPIRES,
+      e2b: {
+        type: "string",
+        value: "also",
+        bare: "alone",
+        description:
+          "An API key for E2B's clients, with the variables to set. It opens E2B's APIs alone; with `also` everything else too. Without a scope for the network it gets what e2b.network says",
+      },
       json: JSON_OPTION,
     },
     details: SCOPES,

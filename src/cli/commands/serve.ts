@@ -19,6 +19,8 @@ import { openListeners } from "../compose/open-listeners.ts";
 import { openOAuth } from "../compose/open-oauth.ts";
 import { createLog } from "../log.ts";
 import { openE2b } from "../compose/open-e2b.ts";
+import type { OpenedDomain } from "../compose/open-e2b-domain.ts";
+import { tellDomain } from "../tell-domain.ts";
 import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { openHomeSecretStore } from "../compose/open-home-secret-store.ts";
 import { readPackage } from "../compose/package-root.ts";
@@ -50,6 +52,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const unknown = (err: unknown): void => log.error({ err }, "The tool server of a caller cannot be looked up");
   const oauth = await openOAuth(config, accessTokens);
   const templates = openOnce(() => stack.templates());
+  const e2b = await openE2b(config, log);
   const gateway = createGateway({
     config,
     sandboxes: stack.sandboxes,
@@ -72,7 +75,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),
-    e2b: { ...(await openE2b(config)), templates, secrets },
+    e2b: { ...e2b, templates, secrets },
     audit: stack.audit,
     listeners: openListeners(config),
     version: readPackage().version,
@@ -81,7 +84,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const address = await listen(gateway, config);
   served = address;
   try {
-    announce(context, gateway, { address, home: config.home });
+    announce(context, gateway, { address, home: config.home, domain: e2b.domain });
     stack.startUpkeep();
     await takeUpDefault(tools, { principal: LOCAL }, context);
     if (!context.signal.aborted) await once(context.signal, "abort");
@@ -131,9 +134,10 @@ function ownCommand(): string {
 interface Announced {
   readonly address: URL;
   readonly home: string;
+  readonly domain: OpenedDomain | undefined;
 }
 
-function announce({ stderr }: CommandContext, { adminAddress }: Gateway, { address, home }: Announced): void {
+function announce({ stderr }: CommandContext, { adminAddress }: Gateway, { address, home, domain }: Announced): void {
   const url = new URL("/mcp", address).href;
   printLine(
     stderr,
@@ -144,6 +148,7 @@ function announce({ stderr }: CommandContext, { adminAddress }: Gateway, { addre
       "Connect a host:",
       `  Claude Code   claude mcp add --transport http belljar ${url}`,
       `  Others        {"mcpServers": {"belljar": {"type": "http", "url": "${url}"}}}`,
+      ...(domain ? ["", ...tellDomain(domain, address)] : []),
       "",
       `State: ${home}. Check this machine: ${ownCommand()} doctor. Stop with Ctrl+C.`,
     ].join("\n"),

@@ -15,7 +15,7 @@ import { usage } from "../usage.ts";
 import { parsePairs, parseSecretOptions } from "../values.ts";
 
 const HELP = "belljar server add --help";
-const FIELDS = ["url", "header", "env", "network", "secret", "mount", "template", "isolation", "pin"];
+const FIELDS = ["url", "header", "env", "network", "secret", "mount", "template", "isolation", "session", "pin"];
 const MOUNT = /^(.+?)(?::(copy|ro|rw))?$/s;
 /** As it stands in a request. */
 const HEADER_LINE = /^([A-Za-z0-9-]{1,100}):/;
@@ -118,7 +118,7 @@ function parseHeaders(texts: readonly string[]): Readonly<Record<string, string>
 }
 
 function fieldsOf(call: CommandCall): Entry {
-  const named = ["template", "isolation", "pin"].flatMap((field) => {
+  const named = ["template", "isolation", "session", "pin"].flatMap((field) => {
     const value = textOption(call, field);
     return value === undefined ? [] : [[field, value]];
   });

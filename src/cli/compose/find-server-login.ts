@@ -14,6 +14,7 @@ import { type LoginTarget, toLoginTarget } from "../mcp-client/login-server.ts";
 import { usage } from "../usage.ts";
 import { toOwner } from "./home-servers.ts";
 import { lookOnHost } from "./look-on-host.ts";
+import { type LoginWay, openLoginWay } from "./open-login-way.ts";
 import { openServerStore } from "./open-hub.ts";
 import { readConfig } from "./open-stack.ts";
 import { serverAddress } from "./server-address.ts";
@@ -22,6 +23,7 @@ import { serverLogins } from "./server-logins.ts";
 export interface ServerLoginEntry extends LoginTarget {
   /** Of the owner whose server it is. */
   readonly logins: LoginOptions;
+  readonly openWay: () => Promise<LoginWay>;
 }
 
 /**
@@ -32,19 +34,20 @@ export async function findServerLogin(call: CommandCall, context: CommandContext
   const help = `belljar ${call.spec.name} --help`;
   const config = readConfig(call, context);
   if (serverAddress(config, context))
-    throw usage("A login is made, and kept, on the machine where Belljar runs: run this there, without BELLJAR_URL", help);
+    throw usage("This login is kept on the machine where Belljar runs: run this there, without BELLJAR_URL", help);
   const owner = toOwner(textOption(call, "owner"));
   const [name = ""] = call.positionals;
   const file = textOption(call, "mcp-config");
   const scope = { env: context.env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
   if (file !== undefined && owner !== LOCAL.id) throw usage("The servers of a file are the local user's: leave --owner out", help);
   const server = file === undefined ? await findStored() : await findInFile(name, file, scope);
-  return { ...toLoginTarget(server.target, { where: file ?? "its entry", help }), logins: serverLogins(config)(owner, server) };
+  const openWay = (): Promise<LoginWay> => openLoginWay(config, owner, server);
+  return { ...toLoginTarget(server.target, { where: file ?? "its entry", help }), logins: serverLogins(config)(owner, server), openWay };
 
   async function findStored(): Promise<HubServer> {
     const stored = (await openServerStore(config).read(owner))?.get(name);
     if (!stored) throw unknownServer(name, "name the file that has it with --mcp-config, or");
-    const found = await readStoredServer(owner, name, stored, scope);
+    const found = await readStoredServer(name, stored, scope);
     if (!found) throw new BelljarError("USAGE", `The server "${name}" is disabled: remove "disabled" from its entry`);
     if (isApproved(stored)) return found;
     throw new BelljarError("MCP_SERVER_NOT_APPROVED", `The MCP server "${name}" waits for an approval: \`belljar server approve ${name}\``);

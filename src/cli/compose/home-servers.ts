@@ -84,7 +84,7 @@ export class HomeServers implements RemoteMcpServers {
 
   async add(name: string, entry: StoredServer["entry"]): Promise<McpServerAnswer> {
     const stored: StoredServer = { entry, origin: "machine", approved: digestOf(entry) };
-    await readStoredServer(this.#owner, name, stored, this.#scope);
+    await readStoredServer(name, stored, this.#scope);
     await this.#store.change(this.#owner, (servers) => withServers(servers, new Map([[name, stored]])));
     if (this.#isOfFile(name))
       this.#report(`A file that --mcp-config names has a server "${name}" too: with that file it is used in the place of this one`);
@@ -153,7 +153,7 @@ export class HomeServers implements RemoteMcpServers {
   }
 
   #readEntry(name: string, stored: StoredServer): Promise<HubServer | undefined> {
-    return readStoredServer(this.#owner, name, stored, this.#scope);
+    return readStoredServer(name, stored, this.#scope);
   }
 
   async #describe(name: string, stored: StoredServer): Promise<McpServerDetailsAnswer> {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type OpenOnce, openOnce } from "../../async/open-once.ts";
 import type { Config } from "../../config/config.ts";
 import { printableText } from "../../files/printable.ts";
+import type { ClientRecord } from "../../network/egress/client-gate.ts";
 import { namesNow } from "../../files/read-now.ts";
 import type { FacadeSettings } from "../../gateway/facade/facade-settings.ts";
 import { createOwnerGrants } from "../../gateway/auth/owner-grants.ts";
@@ -36,7 +37,7 @@ export function hubOf(
   stack: LocalStack,
   { settings, accessTokens }: HubParts,
 ): OpenOnce<OpenedHub> {
-  const { config, sandboxes } = stack;
+  const { config, sandboxes, audit } = stack;
   const file = textOption(call, "mcp-config");
   const report = (problem: string): void => printLine(stderr, `belljar: ${printableText(problem)}`);
   const tokens = createTokenStore(config.home);
@@ -46,6 +47,9 @@ export function hubOf(
   return openOnce(async () => {
     const shown = { workspace: await workspaceOption(config), owners: ids };
     const started = { config, sandboxes, secrets: openHomeSecretStore(config), templates: () => stack.templates(), report };
-    return (await import("./open-hub.ts")).openHub({ ...started, file, shown, owners, env, sent });
+    const record = (client: ClientRecord): void => audit.recordConnection({ ...client, sandbox: "" });
+    const { upstreamOptions } = await import("./open-egress.ts");
+    const egress = { ...(await upstreamOptions(config)), record };
+    return (await import("./open-hub.ts")).openHub({ ...started, file, shown, owners, env, egress, sent });
   });
 }

@@ -10,6 +10,7 @@ import { loadConfigText } from "../../mcp/client/config/load-config-text.ts";
 import { Hub } from "../../mcp/proxy/hub.ts";
 import { type HubScope, readHubFile } from "../../mcp/proxy/hub-file.ts";
 import type { HubFile } from "../../mcp/proxy/hub-server.ts";
+import type { HubEgress } from "../../mcp/proxy/server-way.ts";
 import { FileApprovals } from "../../mcp/proxy/sources/file-approvals.ts";
 import { NamedFile } from "../../mcp/proxy/sources/named-file.ts";
 import { ownerPrincipal } from "../../mcp/proxy/sources/owner-principal.ts";
@@ -36,6 +37,8 @@ export interface HubOptions extends ServerPartsOptions {
   /** What the owners of servers may have now. */
   readonly owners: OwnerGrants;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** How requests to servers over HTTP leave this machine. */
+  readonly egress: HubEgress;
   /** What an owner sent to a Belljar that served none of it. */
   readonly sent: (owner: string) => Promise<Entries>;
 }
@@ -58,7 +61,7 @@ export interface OpenedHub {
 const NONE: HubFile = { servers: [], unusable: [] };
 
 /** Begins to start the local user's servers. Rejects with `CONFIG_INVALID` for a file that cannot be read. */
-export async function openHub({ file, shown, owners, env, sent, ...options }: HubOptions): Promise<OpenedHub> {
+export async function openHub({ file, shown, owners, env, egress, sent, ...options }: HubOptions): Promise<OpenedHub> {
   const { config, sandboxes, report } = options;
   const scope: HubScope = { env, workspaceFolder: process.cwd(), userHome: homedir(), inputs: new Map(), lookOnHost };
   const load = async (): Promise<HubFile> => (file === undefined ? NONE : readHubFile(await loadConfigText(file), file, scope));
@@ -69,6 +72,7 @@ export async function openHub({ file, shown, owners, env, sent, ...options }: Hu
     ...config.mcp,
     ...serverParts(options),
     logins: serverLogins(config),
+    egress,
     schemas: openOnce(() => openJsonSchemas()),
     pins: pinsFolder(config),
     principalOf: ownerPrincipal(owners),

@@ -16,7 +16,7 @@ import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { ConnectionRecord } from "../../network/connection-record.ts";
 import type { Egress } from "../../network/egress.ts";
-import type { ClientRecord } from "../../network/egress/egress-client.ts";
+import type { ClientRecord } from "../../network/egress/client-gate.ts";
 import { RefusalLog } from "../../network/refusal-log.ts";
 import type { Runtime, RuntimeOptions } from "../../runtime/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
@@ -83,6 +83,7 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       workspace: textOption(call, "workspace"),
       snippetsDirectory: textOption(call, "snippets"),
       ...(textOption(call, "tools") !== undefined && { tools: { directory: textOption(call, "tools") } }),
+      ...(textOption(call, "tls-domain") !== undefined && { tls: { domain: textOption(call, "tls-domain") } }),
       ...sectionFlags(call),
       toolsets: textOption(call, "toolsets"),
       readOnly: isSet(call, "read-only") || undefined,
@@ -219,7 +220,7 @@ async function openHomeEgress(config: Config, ears: EgressEars): Promise<Egress>
   return openEgress(config, ears);
 }
 
-function createHomeAudit(config: Config): AuditLog {
+export function createHomeAudit(config: Config): AuditLog {
   const audit = createAuditLog({ ...homeWithKeyring(config), ...config.audit });
   // A signal may end the process before anything is closed, if a sandbox does not answer.
   process.once("exit", () => audit.flushAtExit());

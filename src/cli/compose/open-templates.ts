@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { ClientRecord } from "../../network/egress/egress-client.ts";
+import type { ClientRecord } from "../../network/egress/client-gate.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";

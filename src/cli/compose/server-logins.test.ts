@@ -35,4 +35,5 @@ it("names the command of a login, with what that needs", () => {
   expect(advice(LOCAL.id)).toBe("run `belljar server login far` where Belljar runs");
   expect(advice(LOCAL.id, { file: "/etc/mcp.json" })).toContain("`belljar server login far --mcp-config /etc/mcp.json`");
   expect(advice("token:ann")).toContain("`belljar server login far --owner token:ann`");
+  expect(advice("token:ann", { isOfNetwork: true })).toMatch(/Belljar runs, or begin one with POST \/v1\/servers\/far\/login$/);
 });

@@ -11,7 +11,10 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 export function serverLogins({ home }: Pick<Config, "home">): HubLogins {
   return (owner, { file, isOfNetwork }) => ({
     folder: owner === LOCAL.id && !isOfNetwork ? clientLogins(home) : join(home, "servers", "logins", folderOf(owner)),
-    advice: (server) => `run \`belljar server login ${server}${ownerOption(owner)}${fileOption(file)}\` where Belljar runs`,
+    advice: (server) => {
+      const command = `run \`belljar server login ${server}${ownerOption(owner)}${fileOption(file)}\` where Belljar runs`;
+      return isOfNetwork ? `${command}, or begin one with POST /v1/servers/${encodeURIComponent(server)}/login` : command;
+    },
   });
 }
 

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox } from "../../sandbox/sandbox.ts";
+import { assertAwake } from "./control/lifecycle.ts";
 import type { E2b } from "./e2b.ts";
-import { findTarget } from "./target.ts";
+import { assertWholeTarget, findTarget } from "./target.ts";
 
 /** A request to a sandbox plane that was let in. */
 export interface AdmittedSandbox {
@@ -23,18 +24,24 @@ export type FindHolder = (request: IncomingMessage) => Promise<string | undefine
 
 /**
  * A sandbox is found for whoever holds its token while its owner has a key: the request then acts as the owner. Rejects as `getLinked` does,
- * after the token was looked at, so that nobody learns by an id alone whether it lives.
+ * after the token was looked at, so that nobody learns by an id alone whether it lives. A paused sandbox rejects too, unless its maker chose
+ * that requests wake it.
  */
-export function createSandboxAdmission({ sandboxes, keys }: Pick<E2b, "sandboxes" | "keys">, findHolder: FindHolder): SandboxAdmission {
+export function createSandboxAdmission(
+  { sandboxes, keys, turns }: Pick<E2b, "sandboxes" | "keys" | "turns">,
+  findHolder: FindHolder,
+): SandboxAdmission {
   const admitted = new WeakMap<object, Sandbox>();
   return {
     async identify(request) {
+      assertWholeTarget(request);
       const id = await findHolder(request);
       if (id === undefined) return undefined;
       const sandbox = await sandboxes.getLinked(id);
       const owner = sandbox.owner;
       const grants = await keys.of(owner);
       if (grants.length === 0) return undefined;
+      await assertAwake({ turns }, sandbox);
       admitted.set(request, sandbox);
       return { id: owner, name: owner.replace(/^token:/, ""), grants: { surfaces: ["e2b"] } };
     },

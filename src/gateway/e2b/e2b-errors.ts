@@ -5,7 +5,13 @@ import { findTarget } from "./target.ts";
 export const controlErrors: ErrorShape = ({ status, message, code }) => ({ code: status, message, error_code: code });
 
 /** What a sandbox's own plane answers while there is no such sandbox that runs. */
-const GONE: ReadonlySet<Failure["code"]> = new Set(["SANDBOX_NOT_FOUND", "SANDBOX_ENDED", "SANDBOX_STOPPED", "SANDBOX_FILES_LOST"]);
+const GONE: ReadonlySet<Failure["code"]> = new Set([
+  "SANDBOX_NOT_FOUND",
+  "SANDBOX_ENDED",
+  "SANDBOX_STOPPED",
+  "SANDBOX_PAUSED",
+  "SANDBOX_FILES_LOST",
+]);
 
 /** Where E2B's control plane answers otherwise than the table of errors. */
 const STATUSES: Readonly<Partial<Record<Failure["code"], number>>> = {

@@ -1,30 +1,41 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Surface } from "../surfaces/surface.ts";
+import type { PortRouterOptions } from "../../network/ports/port-router.ts";
+import type { Reach, Surface } from "../surfaces/surface.ts";
 import { createSandboxAdmission } from "./admit-sandbox.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { uploadSurface } from "./control/template-file-routes.ts";
 import type { E2b } from "./e2b.ts";
 import { ENVD_PORT, INTERPRETER_PORT } from "./e2b.ts";
+import { secureReach } from "./e2b-domain.ts";
 import { controlErrors, controlStatus, planeErrors, planeStatus } from "./e2b-errors.ts";
 import { envdErrors } from "./envd/envd-errors.ts";
 import { envdRoutes } from "./envd/envd-routes.ts";
+import { createPolledWatchers } from "./envd/files/polled-watchers.ts";
 import { findFilesHolder } from "./envd/find-holder.ts";
+import { createProcessTables } from "./envd/process/process-tables.ts";
 import { findCodeHolder } from "./interpreter/find-holder.ts";
 import { interpreterRoutes } from "./interpreter/interpreter-routes.ts";
+import { e2bPortsSurface } from "./ports/e2b-ports-surface.ts";
 
 const CONTROL = ["/sandboxes", "/v2", "/v3", "/templates", "/snapshots", "/volumes", "/secrets", "/teams"];
 const ENVD = ["/files", "/process.Process", "/filesystem.Filesystem", "/envs", "/init"];
 const INTERPRETER = ["/execute", "/contexts"];
 
-/** E2B's three planes at the root of the one origin. What names a sandbox by header goes to that sandbox, whichever its path. */
-export function e2bSurfaces(e2b: E2b): readonly Surface[] {
+/**
+ * E2B's planes at the root of the one origin. What names a sandbox by host name or header goes to that sandbox, whichever its path. The names
+ * are those below `localhost`, and those below the domain that is asked by TLS.
+ */
+export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName" | "isOwnToken" | "onFailure">): readonly Surface[] {
+  const { domain } = e2b;
   const envd = createSandboxAdmission(e2b, findFilesHolder(e2b));
+  const processes = createProcessTables();
+  const watchers = createPolledWatchers();
   const interpreter = createSandboxAdmission(e2b, findCodeHolder(e2b));
   return [
     {
       kind: "routed",
       name: "e2b",
-      reach: { prefixes: CONTROL },
+      reach: { prefixes: CONTROL, ...secureReach(domain, "api") },
       authentication: { opens: "e2b", localUser: "never", tokenOf: apiKeyOf },
       cors: "none",
       shapeError: controlErrors,
@@ -35,24 +46,35 @@ export function e2bSurfaces(e2b: E2b): readonly Surface[] {
     {
       kind: "routed",
       name: "e2b-envd",
-      reach: { headers: [`e2b-sandbox-port: ${ENVD_PORT}`], prefixes: ENVD },
+      reach: sandboxReach(e2b, ENVD_PORT, ENVD),
       authentication: { opens: "e2b", localUser: "never", identify: envd.identify },
       cors: "any",
       shapeError: envdErrors,
       statusOf: planeStatus,
-      routes: envdRoutes(e2b, envd),
+      routes: envdRoutes(e2b, { admission: envd, processes, watchers }),
+      async close() {
+        processes.close();
+        watchers[Symbol.dispose]();
+      },
     },
     {
       kind: "routed",
       name: "e2b-interpreter",
-      reach: { headers: [`e2b-sandbox-port: ${INTERPRETER_PORT}`], prefixes: INTERPRETER },
+      reach: sandboxReach(e2b, INTERPRETER_PORT, INTERPRETER),
       authentication: { opens: "e2b", localUser: "never", identify: interpreter.identify },
       cors: "any",
       shapeError: planeErrors,
       statusOf: planeStatus,
       routes: interpreterRoutes(e2b, interpreter),
     },
+    e2bPortsSurface(e2b, ports),
   ];
+}
+
+/** What this server answers in the place of a program on that port of every sandbox. */
+function sandboxReach({ domain }: E2b, port: number, prefixes: readonly string[]): Reach {
+  const name = `${port}-*`;
+  return { hosts: [`${name}.localhost`], headers: [`e2b-sandbox-port: ${port}`], prefixes, ...secureReach(domain, name) };
 }
 
 /** A bearer token is none here: clients of E2B send their key in a header of its own. */

@@ -1,6 +1,8 @@
+import type { TurnsByKey } from "../../async/turns-by-key.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { NotedVault } from "../../secrets/secret-store.ts";
 import type { TemplatesInSteps } from "../../template/templates-in-steps.ts";
+import type { E2bDomain } from "./e2b-domain.ts";
 import type { OwnerKeys } from "./owner-keys.ts";
 import type { SandboxTokens } from "./sandbox-tokens.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
@@ -24,6 +26,10 @@ export interface E2b {
   readonly tokens: SandboxTokens;
   readonly keys: OwnerKeys;
   readonly settings: E2bSettings;
+  /** Absent: no host name is asked by TLS. */
+  readonly domain?: E2bDomain | undefined;
+  /** Pauses and resumes of a sandbox, one after the other: `turnOf` gives the key. */
+  readonly turns: Pick<TurnsByKey, "run">;
   readonly log: GatewayLog;
 }
 

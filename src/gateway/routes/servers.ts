@@ -1,9 +1,12 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import type { McpServerDetails, McpServerInfo } from "../../mcp/proxy/hub-server.ts";
+import type { BegunLogin } from "../../mcp/proxy/relay/held-login.ts";
+import type { LoginWish } from "../../mcp/proxy/relay/upstream-login.ts";
 import type { UpdatedProgram } from "../../mcp/proxy/prepare/package-programs.ts";
 import { assertMayManage } from "../../mcp/proxy/sources/may-manage.ts";
-import { serverDetails, serverInfo, serverLogs, serversAnswer, serverUpdate } from "../../remote/remote-servers.ts";
+import { loginBody, queryOf } from "./server-login.ts";
+import { serverDetails, serverInfo, serverLogin, serverLogs, serversAnswer, serverUpdate } from "../../remote/remote-servers.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
@@ -19,6 +22,10 @@ export interface McpServers {
   restart(principal: Principal, name: string): Promise<void>;
   /** Rejects with `NOT_SUPPORTED` for one that is no package. */
   update(principal: Principal, name: string, signal: AbortSignal): Promise<UpdatedProgram>;
+  /** Begins a login at one over HTTP. Rejects with `NOT_SUPPORTED` for one that knows none. */
+  beginLogin(principal: Principal, name: string, wish: LoginWish, signal: AbortSignal): Promise<BegunLogin>;
+  /** Ends it, with the query of the address that the browser came back to. Rejects with `LOGIN_NOT_FOUND` if none waits for that. */
+  finishLogin(principal: Principal, name: string, query: URLSearchParams): Promise<void>;
   /** Adds all or none. Those of a caller who may not manage servers wait for an approval. */
   add(principal: Principal, entries: Readonly<Record<string, Readonly<Record<string, unknown>>>>): Promise<void>;
   /** Resolves once each of these has listed its tools, has failed or waits for somebody; after a minute at most. */
@@ -36,7 +43,7 @@ const approval = z.object({ digest: z.string().max(100).optional().describe("Of 
 
 /** Without any, the list is empty and no name is known. */
 export function serverRoutes(servers: McpServers | undefined): readonly Route[] {
-  return [...readingRoutes(servers), ...changingRoutes(servers)];
+  return [...readingRoutes(servers), ...changingRoutes(servers), loginRoute(servers)];
 }
 
 function readingRoutes(servers: McpServers | undefined): readonly Route[] {
@@ -132,6 +139,29 @@ function changingRoutes(servers: McpServers | undefined): readonly Route[] {
       handle: ({ caller, params: { name }, signal }) => (servers ?? noMcpServers()).update(caller, name, signal),
     }),
   ];
+}
+
+function loginRoute(servers: McpServers | undefined): Route {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/servers/:name/login",
+    access: changes("toolset:mcp"),
+    summary:
+      "Logs in to an MCP server over HTTP, in two requests: the first one answers the address for a browser, the second one takes the address that it ended up at. A token needs the scope `servers`",
+    params,
+    body: loginBody,
+    answers: { 200: serverLogin },
+    async handle({ caller, params: { name }, body: { redirectUri, scope, ...back }, signal }) {
+      const known = servers ?? noMcpServers();
+      const query = queryOf(back);
+      if (!query) {
+        const begun = await known.beginLogin(caller, name, { redirectUri, scope }, signal);
+        return { status: "waiting", ...begun, expiresAt: begun.expiresAt.toISOString() };
+      }
+      await known.finishLogin(caller, name, query);
+      return { status: "done", server: known.servers(caller).find((one) => one.name === name) ?? disabled(name) };
+    },
+  });
 }
 
 /** An entry that says `disabled` is kept, and shown nowhere. */

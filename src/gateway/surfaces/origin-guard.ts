@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { BelljarError } from "../../errors.ts";
+import { isSecure } from "../../network/http/is-secure.ts";
 import { isLoopback } from "../loopback.ts";
 import type { Reach } from "./surface.ts";
-import { isHost, isSecure } from "./surface-map.ts";
+import { isHost } from "./surface-map.ts";
 
 /**
  * Refuses a name that was rebound to this address. Beyond loopback a server has names that it does not know, but serves nobody without
@@ -10,7 +11,7 @@ import { isHost, isSecure } from "./surface-map.ts";
  */
 export function assertOwnHost(request: Pick<IncomingMessage, "headers" | "socket">, configuredHost: string, reach: Reach): void {
   const asked = hostnameOf(`http://${request.headers.host ?? ""}`);
-  const hosts = reach.tls === undefined || isSecure(request) ? (reach.hosts ?? []) : [];
+  const hosts = [...(reach.hosts ?? []), ...(isSecure(request) ? (reach.tls?.hosts ?? []) : [])];
   if (asked !== undefined && hosts.some((pattern) => isHost(asked, pattern))) return;
   const isOwn = isLoopback(configuredHost) ? isOwnName(asked, configuredHost) : asked !== undefined;
   if (!isOwn) throw new BelljarError("FORBIDDEN", "The Host header names another server; use the address that belljar serve printed");

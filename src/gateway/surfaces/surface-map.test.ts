@@ -43,6 +43,25 @@ it("finds a host under its wildcard, in any case, and the longer one of two", ()
   expect(hosts.map((host) => ask("/", { host }))).toEqual(["plane", "plane", "plane", "ports", "rest", "rest"]);
 });
 
+it("finds the rest of one label, and a path of a host alone, before a shorter name", () => {
+  const surfaces = [
+    ...ALL,
+    { name: "files", reach: { hosts: ["49983-*.localhost"] } },
+    { name: "content", reach: { hosts: ["api.example.com/content"] } },
+  ];
+  const { find } = createSurfaceMap(surfaces);
+  const at = (host: string, url = "/mcp"): string => find({ url, socket: new Socket(), headers: { host, "e2b-sandbox-id": "x" } }).name;
+  expect([at("49983-x.localhost"), at("49983-X.localhost:6060")]).toEqual(["files", "files"]);
+  expect(["49983-.localhost", "49983-x.y.localhost", "149983-x.localhost", "4998-x.localhost"].map((host) => at(host))).toEqual(
+    Array(4).fill("ports"),
+  );
+  expect([at("api.example.com", "/content/a"), at("api.example.com", "/contents"), at("localhost", "/content")]).toEqual([
+    "content",
+    "plane",
+    "plane",
+  ]);
+});
+
 it("says who answers what: by host, by header, by path", () => {
   expect(createSurfaceMap(ALL).roots.map(({ kind, root, surface }) => `${kind} ${root} ${surface}`)).toEqual([
     "host *.e2b.localhost plane",
@@ -58,16 +77,16 @@ it("says who answers what: by host, by header, by path", () => {
 });
 
 it("finds a host with certificates by TLS alone", () => {
-  const tls = { contextFor: () => createSecureContext() };
-  const { find, findTls } = createSurfaceMap([REST, { name: "secure", reach: { hosts: ["*.vendor.test"], tls } }]);
+  const certificates = { contextFor: () => createSecureContext() };
+  const reach = { hosts: ["*.vendor.localhost"], tls: { hosts: ["*.vendor.test"], certificates } };
+  const { find, findTls, roots } = createSurfaceMap([REST, { name: "secure", reach }]);
   const headers = { host: "a.vendor.test" };
   expect(find({ url: "/", headers, socket: new Socket() }).name).toBe("rest");
   expect(find({ url: "/", headers, socket: new TLSSocket(new Socket()) }).name).toBe("secure");
-  expect([findTls("A.vendor.test"), findTls("vendor.test"), createSurfaceMap(ALL).findTls("a.localhost")]).toEqual([
-    tls,
-    undefined,
-    undefined,
-  ]);
+  expect(find({ url: "/", headers: { host: "a.vendor.localhost" }, socket: new Socket() }).name).toBe("secure");
+  const names = ["A.vendor.test", "vendor.test", "a.vendor.localhost"];
+  expect(names.map((name) => findTls(name))).toEqual([certificates, undefined, undefined]);
+  expect(roots.map(({ root }) => root)).toEqual(["*.vendor.localhost", "*.vendor.test", "/", "/v1"]);
 });
 
 it("refuses two that claim the same", () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { TLSSocket } from "node:tls";
+import { isSecure } from "../../network/http/is-secure.ts";
 import { hostNameOf } from "../../network/ports/port-target.ts";
 import { isPreflight } from "./cors.ts";
 import type { Certificates, Reach } from "./surface.ts";
@@ -32,10 +32,11 @@ export interface SurfaceMap<Served extends Claimant> {
 }
 
 type Entry<Served> = Root & { readonly owner: Served };
+type Names = (reach: Reach) => readonly string[];
 
 /** Throws when two surfaces claim the same, when nobody has `/`, and when a route lies where another surface answers. */
 export function createSurfaceMap<Served extends Claimant>(surfaces: readonly Served[]): SurfaceMap<Served> {
-  const hosts = collect(surfaces, "host", ({ hosts: names = [] }) => names);
+  const hosts = collect(surfaces, "host", ({ hosts: names = [], tls }) => [...names, ...(tls?.hosts ?? [])]);
   const headers = collect(surfaces, "header", ({ headers: names = [] }) => names);
   const paths = collect(surfaces, "path", ({ prefixes = [] }) => prefixes);
   const rest = paths.find(({ root }) => root === "/")?.owner;
@@ -44,12 +45,15 @@ export function createSurfaceMap<Served extends Claimant>(surfaces: readonly Ser
   for (const surface of surfaces) assertOwnPaths(surface, byPath);
   return {
     find(request) {
-      const name = hostNameOf(request);
-      const host = hosts.find(({ root, owner }) => isHost(name, root) && (owner.reach.tls === undefined || isSecure(request)));
+      const [name, path] = [hostNameOf(request), pathOf(request.url ?? "")];
+      const host = hosts.find(
+        ({ root, owner }) => isHost(name, root) && isUnder(path, root) && (isPlain(root, owner) || isSecure(request)),
+      );
       const header = host ?? headers.find(({ root }) => hasHeader(request, root) || isAskedFor(request, root));
-      return header?.owner ?? byPath(pathOf(request.url ?? ""));
+      return header?.owner ?? byPath(path);
     },
-    findTls: (name) => hosts.find(({ root, owner }) => owner.reach.tls !== undefined && isHost(name.toLowerCase(), root))?.owner.reach.tls,
+    findTls: (name) =>
+      hosts.find(({ root, owner }) => !isPlain(root, owner) && isHost(name.toLowerCase(), root))?.owner.reach.tls?.certificates,
     roots: [hosts, headers, paths].flatMap(byName),
   };
 }
@@ -69,17 +73,8 @@ function isAskedFor(request: MappedRequest, header: string): boolean {
     .some((name) => name.trim() === header);
 }
 
-/** Whether it came by TLS, which this process ended. */
-export function isSecure({ socket }: Pick<IncomingMessage, "socket">): boolean {
-  return socket instanceof TLSSocket;
-}
-
 /** The longest first; of two as long a name before a wildcard. */
-function collect<Served extends Claimant>(
-  surfaces: readonly Served[],
-  kind: Root["kind"],
-  namesOf: (reach: Reach) => readonly string[],
-): readonly Entry<Served>[] {
+function collect<Served extends Claimant>(surfaces: readonly Served[], kind: Root["kind"], namesOf: Names): readonly Entry<Served>[] {
   const entries = surfaces.flatMap((owner) => namesOf(owner.reach).map((root) => ({ kind, root, surface: owner.name, owner })));
   for (const [at, { root, surface }] of entries.entries()) {
     const other = entries.findIndex((entry) => entry.root === root);
@@ -95,16 +90,29 @@ function byName(entries: readonly Root[]): readonly Root[] {
 
 /** Whoever is found by hosts or headers too is asked there for every path. */
 function assertOwnPaths({ name, reach, paths = [] }: Claimant, byPath: (path: string) => Claimant): void {
-  if (reach.prefixes === undefined || reach.hosts !== undefined || reach.headers !== undefined) return;
+  if (reach.prefixes === undefined || reach.hosts || reach.tls || reach.headers) return;
   for (const path of paths) {
     const owner = byPath(path).name;
     if (owner !== name) throw new TypeError(`The route ${path} of ${name} is never asked: its path belongs to ${owner}`);
   }
 }
 
-/** Whether the pattern, a name or `*.` and its end, stands for the name. */
+/** Whether the pattern of a reach stands for the name. */
 export function isHost(name: string, pattern: string): boolean {
-  return pattern.startsWith("*.") ? name.endsWith(pattern.slice(1)) : name === pattern;
+  const [host = ""] = pattern.split("/", 1);
+  const [before = "", after] = host.split("*", 2);
+  if (after === undefined) return name === host;
+  const isLongEnough = name.length > before.length + after.length && name.startsWith(before) && name.endsWith(after);
+  return isLongEnough && (before === "" || !name.slice(before.length, -after.length).includes("."));
+}
+
+function isUnder(path: string, pattern: string): boolean {
+  const at = pattern.indexOf("/");
+  return at < 0 || isBelow(path, pattern.slice(at));
+}
+
+function isPlain(pattern: string, { reach: { hosts = [] } }: Claimant): boolean {
+  return hosts.includes(pattern);
 }
 
 /** The path as it was sent, of a request that names a whole URL too; what is spelled otherwise is nobody's. */

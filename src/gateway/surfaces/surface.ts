@@ -10,13 +10,13 @@ import type { Upgrade, UpgradeRoute } from "../routes/upgrade-route.ts";
  * host name of a sandbox cannot steer to another surface.
  */
 export interface Reach {
-  /** Every request under these host names; `*.` at the beginning stands for any labels. Of two that fit the longer one decides. */
-  readonly hosts?: readonly string[];
   /**
-   * The certificates of these hosts, for clients that ask by TLS alone. The server's port then takes both, and a request for one of the
-   * hosts without TLS is not this surface's.
+   * Every request under these host names. `*.` at the beginning stands for any labels, `*` after a beginning, as in `49983-*.localhost`, for
+   * the rest of one label. `NAME/PATH` is that path alone, with all below it. Of two that fit the longer one decides.
    */
-  readonly tls?: Certificates;
+  readonly hosts?: readonly string[];
+  /** Host names of the same form for clients that ask by TLS alone: without it a request under them is not this surface's. */
+  readonly tls?: SecureHosts;
   /**
    * Every request with one of these headers, under whichever path. Lower case. `NAME: VALUE` is the header with that value alone. Of two
    * that fit the longer one decides.
@@ -24,6 +24,12 @@ export interface Reach {
   readonly headers?: readonly string[];
   /** Paths, with all below them. Of two that fit the longer one decides; `/` is every path that is nobody else's. */
   readonly prefixes?: readonly string[];
+}
+
+/** The server's port takes both, TLS and plain HTTP, when a surface has such hosts. */
+export interface SecureHosts {
+  readonly hosts: readonly string[];
+  readonly certificates: Certificates;
 }
 
 export interface Certificates {

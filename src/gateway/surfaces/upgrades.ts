@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Upgrade } from "../routes/upgrade-route.ts";
-import { isSecure } from "./surface-map.ts";
+import { isSecure } from "../../network/http/is-secure.ts";
 
 /** Who answers a request that wants to leave HTTP. */
 export interface Upgrader {

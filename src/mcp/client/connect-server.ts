@@ -9,6 +9,7 @@ import { createClient } from "./server-handlers.ts";
 import { toServerError } from "./to-server-error.ts";
 import { deliverInOrder } from "./transport/deliver-in-order.ts";
 import { createHttpLink } from "./transport/http-link.ts";
+import type { HttpWay } from "./transport/http-way.ts";
 import { ProcessTransport } from "./transport/process-transport.ts";
 import { ProgramTransport } from "./transport/program-transport.ts";
 
@@ -21,6 +22,8 @@ export interface ConnectOptions {
   readonly openProgram?: (target: StdioTarget) => ProgramTransport;
   /** Whose token the requests have. Default: nobody's. */
   readonly login?: ServerLogin | undefined;
+  /** How requests leave this machine. Default: each one may. */
+  readonly way?: HttpWay | undefined;
 }
 
 export interface Connected {
@@ -66,7 +69,7 @@ async function connectProgram(target: StdioTarget, options: ConnectOptions): Pro
 
 async function connectHttp(target: HttpTarget, options: ConnectOptions): Promise<Connected> {
   const open = (kind: "http" | "sse"): Promise<Connected> =>
-    connect({ name: target.name, ...createHttpLink(kind, target, options.login) }, kind === "http" ? "auto" : "legacy", options);
+    connect({ name: target.name, ...createHttpLink(kind, target, options) }, kind === "http" ? "auto" : "legacy", options);
   if (target.kind !== "any") return open(target.kind);
   try {
     return await open("http");

@@ -18,6 +18,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly onProgress?: (progress: Progress) => void;
+  /** Is told of messages of the server's log that came with this request's answer, in the place of the handler. */
+  readonly logged?: (params: JsonObject) => void;
   /** Set: an answer that asks for more (`input_required`) is given as it came. Else the handlers are asked, and the request is made again. */
   readonly takesQuestions?: true;
 }
@@ -85,14 +87,15 @@ function isLostSession(transport: Connected["transport"], cause: unknown): boole
 function openRaw(
   target: ServerTarget,
   { client, transport }: Connected,
-  { version, handlers, login }: ConnectOptions,
+  { version, handlers, login, way }: ConnectOptions,
 ): RawHttp | undefined {
   const isRaw = client.getProtocolEra() === "modern" && transport instanceof StreamableHTTPClientTransport && !handlers?.message;
   const revision = client.getNegotiatedProtocolVersion();
   if (!isRaw || target.kind === "stdio" || revision === undefined) return undefined;
   const { name, url, headers } = target;
   const token = login && (() => login.token());
-  return new RawHttp({ name, url, headers, version: revision, clientInfo: { name: "belljar", version }, logged: handlers?.logged, token });
+  const clientInfo = { name: "belljar", version };
+  return new RawHttp({ name, url, headers, version: revision, clientInfo, logged: handlers?.logged, token, way });
 }
 
 function toSession(target: ServerTarget, connected: Connected, options: ConnectOptions): ServerSession {
@@ -112,7 +115,7 @@ function toSession(target: ServerTarget, connected: Connected, options: ConnectO
     instructions: client.getInstructions(),
     isLost: () => lost.signal.aborted,
     hasEnded: () => over.aborted || (transport instanceof ProgramTransport && transport.ending() !== undefined),
-    async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress, takesQuestions } = {}) {
+    async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress, logged, takesQuestions } = {}) {
       try {
         const declared = mirrors && method === "tools/call" ? (known.get(params["name"]) ?? []) : [];
         const headers = toParamHeaders(declared, params["arguments"]);
@@ -124,7 +127,7 @@ function toSession(target: ServerTarget, connected: Connected, options: ConnectO
           ...(takesQuestions && { allowInputRequired: true as const }),
         };
         if (raw && takesQuestions && !raw.isElsewhere) {
-          const found = await raw.request({ method, params, headers, signal, timeoutMs, onProgress });
+          const found = await raw.request({ method, params, headers, signal, timeoutMs, onProgress, logged });
           if (found) return found;
         }
         const answer = await client.request({ method, params }, ANYTHING, sent);

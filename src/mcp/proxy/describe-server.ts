@@ -8,6 +8,7 @@ export function shapeOf({ name, target, settings }: HubServer): Omit<McpServerIn
     transport: target.kind === "stdio" ? "stdio" : "http",
     isolation: isSandboxed ? "sandbox" : "none",
     ...(isSandboxed && { network: settings.network }),
+    ...(settings.reaches !== undefined && { network: settings.reaches }),
     instances: 0,
   };
 }

@@ -5,7 +5,7 @@ import { parseSettings } from "../client/config/parse-settings.ts";
 import { readConfigText } from "../client/config/read-config.ts";
 import type { ConfiguredServer } from "../client/config/server-config.ts";
 import type { HubFile, HubServer, UnusableServer } from "./hub-server.ts";
-import { assertHasEffect, readHubSettings } from "./hub-settings.ts";
+import { assertHasEffect, readHubSettings, withReach } from "./hub-settings.ts";
 import { loadTarget } from "../client/load-target.ts";
 import { assertShown, type LookOnHost } from "./assert-shown.ts";
 import { withImage } from "./prepare/docker-launch.ts";
@@ -73,7 +73,7 @@ export async function readHubServer(
 ): Promise<HubServer | undefined> {
   if (problem) throw problem;
   if (config.isDisabled) return undefined;
-  const settings = readHubSettings(entry, { file, name });
+  const settings = withReach(readHubSettings(entry, { file, name }), config, entry);
   assertHasEffect(config, settings, entry, { file, name });
   const server = withImage({ name, target: await loadTarget(config, file, scope), settings });
   assertShown(server, scope.lookOnHost);

@@ -28,7 +28,7 @@ export interface McpServerInfo {
   /** Absent for an entry that cannot be used, as all that follows. */
   readonly transport?: "stdio" | "http";
   readonly isolation?: "sandbox" | "none";
-  /** Of its sandbox. */
+  /** Of its sandbox; of a server over HTTP where requests to it may lead, if its entry says so. */
   readonly network?: NonNullable<CreateOptions["network"]>;
   /** Rules that would have allowed what its network refused to it in this process. */
   readonly refused?: readonly string[];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { assertHasEffect, readHubSettings } from "./hub-settings.ts";
+import { assertHasEffect, readHubSettings, withReach } from "./hub-settings.ts";
 
 /** Keys that hosts write beside those that are read. */
 const HOST_KEYS = `
@@ -102,13 +102,24 @@ it.each(HOST_KEYS)("takes %j, which is another host's", (key) => {
 });
 
 it.each([
-  ["http", {}, { network: "none" }, "network"],
+  ["http", {}, { limits: {} }, "limits"],
+  ["stdio", { isolation: "none" }, { network: "none" }, "network"],
   ["stdio", { isolation: "none" }, { mounts: [] }, "mounts"],
   ["stdio", { isolation: "none" }, { limits: {} }, "limits"],
 ])("refuses what has no effect on a server of kind %s with %j: %j", (kind, more, fields, field) => {
   const entry = { ...more, ...fields };
   const check = () => assertHasEffect({ kind: kind as "stdio" }, readHubSettings(entry, place), entry, place);
   expect(check).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining(`${field}: has no effect`) }));
+});
+
+it("confines the requests to a server over HTTP by its network, where its entry names one", () => {
+  const read = (entry: object, kind: "http" | "stdio") => {
+    const settings = withReach(readHubSettings(entry, place), { kind }, entry);
+    assertHasEffect({ kind }, settings, entry, place);
+    return settings.reaches;
+  };
+  expect(read({ network: { allow: ["api.example.com"] } }, "http")).toEqual({ allow: ["api.example.com"] });
+  expect([read({}, "http"), read({ network: "all" }, "stdio")]).toEqual([undefined, undefined]);
 });
 
 it("takes the same of a server in a sandbox", () => {

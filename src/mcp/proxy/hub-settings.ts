@@ -13,6 +13,8 @@ export interface HubSettings {
   /** `none`: it runs on the host, as hosts run it. */
   readonly isolation: "sandbox" | "none";
   readonly network: NonNullable<CreateOptions["network"]>;
+  /** Of a server over HTTP whose entry says where requests to it may lead. */
+  readonly reaches?: NonNullable<CreateOptions["network"]> | undefined;
   readonly limits?: CreateOptions["limits"];
   readonly template?: string | undefined;
   /** Of an entry with `docker run`: its sandbox begins with the template of this image. */
@@ -29,6 +31,8 @@ export interface HubSettings {
   readonly list: Listing;
   /** What callers see in the place of an upstream's name. */
   readonly rename: Readonly<Record<string, string>>;
+  /** Its one instance serves all callers. Absent: each client of a caller has its own. */
+  readonly session?: "shared" | undefined;
   /** `strict`: a definition that has changed since it was approved is blocked. Absent: its change is told. */
   readonly pin?: "strict" | undefined;
 }
@@ -92,6 +96,7 @@ const settingsSchema = z.looseObject({
     .record(toolName, toolName)
     .refine((names) => Object.keys(names).length <= NAMES_MAX, `at most ${NAMES_MAX} names`)
     .default({}),
+  session: z.literal("shared", { error: 'must be "shared", or be left out' }).optional(),
   pin: z.literal("strict", { error: 'must be "strict", or be left out' }).optional(),
 });
 
@@ -100,7 +105,7 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
   const { data, error } = settingsSchema.safeParse(entry);
   if (!data) throw settingsError(error, place);
   assertNoSlip(data, place);
-  const { isolation, network, limits, template, mounts, secrets, select, rename, list, approve, pin } = data;
+  const { isolation, network, limits, template, mounts, secrets, select, rename, list, approve, session, pin } = data;
   const [only] = mounts;
   return {
     isolation,
@@ -113,6 +118,7 @@ export function readHubSettings(entry: unknown, place: { readonly file: string; 
     list,
     approve,
     rename,
+    ...(session && { session }),
     ...(pin && { pin }),
   };
 }
@@ -123,11 +129,17 @@ function usesOf(secrets: Readonly<Record<string, z.output<typeof secret>>>): Hub
 
 /** Throws `CONFIG_INVALID` for a key that is almost one of Belljar's: whoever wrote it believes that it confines the server. */
 function assertNoSlip(entry: Readonly<Record<string, unknown>>, place: { readonly file: string; readonly name: string }): void {
-  const names = Object.keys(settingsSchema.shape);
+  // Without `session` callers are told apart, and `version` is another host's.
+  const names = Object.keys(settingsSchema.shape).filter((name) => name !== "session");
   for (const key of Object.keys(entry)) {
     const meant = names.includes(key) ? undefined : slipOf(key, names);
     if (meant !== undefined) throw entryError(place, key, `is no field. Did you mean "${meant}"?`);
   }
+}
+
+/** The settings of a server over HTTP, whose entry may say where requests to it lead. */
+export function withReach(settings: HubSettings, { kind }: Pick<ServerConfig, "kind">, entry: unknown): HubSettings {
+  return kind !== "stdio" && isSaid(entry, "network") ? { ...settings, reaches: settings.network } : settings;
 }
 
 /** Throws `CONFIG_INVALID` for a field that looks as if it confined a server which runs in no sandbox. */
@@ -138,8 +150,12 @@ export function assertHasEffect(
   place: { readonly file: string; readonly name: string },
 ): void {
   if (kind === "stdio" && isolation === "sandbox") return;
-  const idle = OF_A_SANDBOX.find((field) => typeof entry === "object" && entry !== null && Object.hasOwn(entry, field));
+  const idle = OF_A_SANDBOX.find((field) => isSaid(entry, field) && !(field === "network" && kind !== "stdio"));
   if (idle !== undefined) throw entryError(place, idle, "has no effect, for this server runs in no sandbox: leave it out");
+}
+
+function isSaid(entry: unknown, field: string): boolean {
+  return typeof entry === "object" && entry !== null && Object.hasOwn(entry, field);
 }
 
 function settingsError(error: z.ZodError | undefined, place: { readonly file: string; readonly name: string }): BelljarError {

@@ -17,7 +17,10 @@ import { HubLinks } from "./relay/hub-links.ts";
 import { HubPrompts } from "./relay/hub-prompts.ts";
 import { HubResources } from "./relay/hub-resources.ts";
 import type { HubView } from "./relay/hub-view.ts";
+import type { BegunLogin } from "./relay/held-login.ts";
+import type { LoginWish } from "./relay/upstream-login.ts";
 import { assertMayUse } from "./sources/may-have.ts";
+import { assertMayLogIn } from "./sources/may-manage.ts";
 import { ServerPin } from "./sources/server-pin.ts";
 import { Upstream, type UpstreamParts } from "./upstream.ts";
 
@@ -150,6 +153,16 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
     return this.#find(principal, name).update(signal);
   }
 
+  /** Begins a login at one of the principal's servers. Rejects as `restart`, with `FORBIDDEN`, and as `Upstream.beginLogin`. */
+  async beginLogin(principal: Principal, name: string, wish: LoginWish, signal: AbortSignal): Promise<BegunLogin> {
+    return this.#forLogin(principal, name).beginLogin(wish, signal);
+  }
+
+  /** Ends it. Rejects as `beginLogin`, and as `Upstream.finishLogin`. */
+  async finishLogin(principal: Principal, name: string, query: URLSearchParams): Promise<void> {
+    return this.#forLogin(principal, name).finishLogin(query);
+  }
+
   /** Approves the definitions of one of the owner's servers, as it listed them last. Rejects with `MCP_SERVER_CHANGED`. */
   async approve(owner: string, name: string, digest?: string): Promise<void> {
     await this.#owners.get(owner)?.approve(name, digest);
@@ -227,6 +240,12 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
     const named = id === LOCAL.id ? [] : (grants?.servers ?? []);
     this.#isShared ||= named.length > 0;
     return named;
+  }
+
+  #forLogin(principal: Principal, name: string): Upstream {
+    const upstream = this.#find(principal, name);
+    assertMayLogIn(principal, upstream);
+    return upstream;
   }
 
   /** Throws `MCP_SERVER_NOT_FOUND`. */

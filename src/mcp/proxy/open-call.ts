@@ -111,6 +111,10 @@ function named(server: string, { method, params }: ClientRequest): ClientRequest
 export class OpenCalls {
   readonly #server: string;
   readonly #calls = new Set<OpenCall>();
+  /** The client of the first call, by its key. */
+  #first: string | undefined;
+  /** Several clients have called. */
+  #isMixed = false;
   #isSilent = false;
 
   constructor(server: string) {
@@ -122,7 +126,10 @@ export class OpenCalls {
     this.#isSilent = true;
   }
 
-  add(call: OpenCall): Disposable {
+  /** `client`: the key of whoever calls. */
+  add(call: OpenCall, client: string): Disposable {
+    this.#first ??= client;
+    this.#isMixed ||= client !== this.#first;
     this.#calls.add(call);
     return { [Symbol.dispose]: () => void this.#calls.delete(call) };
   }
@@ -143,9 +150,12 @@ export class OpenCalls {
     return answer as JsonObject;
   }
 
-  /** To the log of the call's client; dropped where it cannot be told whose call it belongs to. */
+  /**
+   * To the log of the call's client; dropped where it cannot be told whose call it belongs to. A question belongs to a call that is open, but a
+   * message may speak of one that has ended, so where several clients have called nobody hears it.
+   */
   log(params: JsonObject): void {
-    const call = this.#only();
+    const call = this.#isMixed ? "several clients have called" : this.#only();
     if (typeof call !== "string") call.log(params);
   }
 

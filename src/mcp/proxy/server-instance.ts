@@ -1,4 +1,5 @@
 import { BelljarError } from "../../errors.ts";
+import type { EgressRequests } from "../../network/egress/egress-requests.ts";
 import type { Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import type { StdioTarget } from "../client/config/resolve-server.ts";
 import type { ServerLogin } from "../client/oauth/server-login.ts";
@@ -41,6 +42,8 @@ export interface InstanceStart {
   readonly signal: AbortSignal;
   /** Whose token a server over HTTP is sent. */
   readonly login?: ServerLogin | undefined;
+  /** How requests to a server over HTTP leave this machine. It belongs to the instance from now on. Absent: each one may. */
+  readonly way?: EgressRequests | undefined;
   readonly events: InstanceEvents;
   /** Is given what the server writes to stderr. */
   readonly said: (chunk: Buffer) => void;
@@ -52,7 +55,7 @@ export interface InstanceStart {
 export async function openInstance(
   { version, ...parts }: InstanceParts,
   server: HubServer,
-  { principal, login, events, said, missed, signal }: InstanceStart,
+  { principal, login, way, events, said, missed, signal }: InstanceStart,
 ): Promise<ServerInstance> {
   const { name, target, settings } = server;
   const calls = new OpenCalls(name);
@@ -65,8 +68,13 @@ export async function openInstance(
   const closing = { [Symbol.dispose]: () => stderr && said(stderr.end()) };
   const watch: SessionWatch = { mask: secrets.mask, said };
   if (target.kind !== "stdio" || settings.isolation === "none") {
-    const opening = openSession(target, { ...options, login, openProgram: (program) => heard(new ProcessTransport(program)) });
-    return toInstance(await watched(opening, watch), { calls, closing });
+    const opening = openSession(target, { ...options, login, way, openProgram: (program) => heard(new ProcessTransport(program)) });
+    // The way was open before there was a session to end it with.
+    const session = await watched(opening, watch).catch((cause: unknown) => {
+      way?.[Symbol.dispose]();
+      throw cause;
+    });
+    return toInstance(session, { calls, closing, ...(way && { way }) });
   }
   const given = { ...server, target: { ...target, ownEnv: { ...target.ownEnv, ...secrets.env } } };
   const { sandbox, command } = await openServerSandbox(parts, given, { principal, signal });
@@ -102,6 +110,7 @@ export async function openServerPlace(
 interface InstanceRest extends Pick<ServerInstance, "calls"> {
   readonly closing: Disposable;
   readonly refusals?: Disposable;
+  readonly way?: Disposable;
   readonly sandbox?: Sandbox;
 }
 

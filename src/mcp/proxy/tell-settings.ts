@@ -8,7 +8,7 @@ const VALUE_MAX = 20_000;
  * names alone, and no secret's value.
  */
 export function tellSettings({ target, settings }: HubServer): readonly ToldSetting[] {
-  const { secrets = {}, limits, template, select, rename, approve, list, pin } = settings;
+  const { secrets = {}, limits, template, select, rename, approve, list, session, pin } = settings;
   const cells: readonly (readonly [name: string, value: string | readonly string[] | undefined])[] = [
     ...(target.kind === "stdio"
       ? [["env", Object.keys(target.ownEnv)] as const, ["cwd", target.cwd] as const]
@@ -17,6 +17,7 @@ export function tellSettings({ target, settings }: HubServer): readonly ToldSett
     ["template", template],
     ["limits", Object.entries(limits ?? {}).map(([name, value]) => `${name} ${value}`)],
     ["approve", approve],
+    ["session", session && "shared: one instance for all callers"],
     ["pin", pin ?? "no: changes are told"],
     ["list", list],
     ["select", select && (select.size === 0 ? "no tool" : [...select].map(quoted))],

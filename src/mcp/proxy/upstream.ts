@@ -1,10 +1,12 @@
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { Listing } from "../../catalog/unlisted.ts";
-import type { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../../errors.ts";
+import type { EgressRequests } from "../../network/egress/egress-requests.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
 import type { ListName } from "../client/server-handlers.ts";
+import type { HttpWay } from "../client/transport/http-way.ts";
 import { LastLines } from "../client/transport/last-lines.ts";
 import { shapeOf } from "./describe-server.ts";
 import type { HubServer, McpServerInfo } from "./hub-server.ts";
@@ -12,21 +14,25 @@ import { Instances } from "./instances.ts";
 import { updateServer } from "./prepare/open-server-sandbox.ts";
 import type { UpdatedProgram } from "./prepare/package-programs.ts";
 import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
-import { keyOf, type RelayContext } from "./relay/relay-context.ts";
+import { type KeyOf, keyOf, type RelayContext, SHARED } from "./relay/relay-context.ts";
 import { ServerCalls } from "./relay/server-calls.ts";
 import { ServerFollows } from "./relay/server-follows.ts";
-import { type Listed, ServerLists } from "./relay/server-lists.ts";
+import { type Listed, LISTS, ServerLists } from "./relay/server-lists.ts";
 import { definitionOf, digestsOf, linksOf, listedOf, NOTHING, type UsedDefinition } from "./relay/listed.ts";
 import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
-import { type HubLogins, isLoginOver, UpstreamLogin } from "./relay/upstream-login.ts";
+import type { BegunLogin } from "./relay/held-login.ts";
+import { type HubLogins, isLoginOver, type LoginWish, UpstreamLogin } from "./relay/upstream-login.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
 import type { ShownLists } from "./sources/pinned-lists.ts";
+import { type HubEgress, openServerWay } from "./server-way.ts";
 import { blockedItem, type ServerPin } from "./sources/server-pin.ts";
 
 const INSTANCES_MAX = 32;
 /** What is kept of what a server writes to stderr. */
 const LOG = { bytes: 64 * 1_024, lines: 1_000 };
 const MISSED_MAX = 20;
+/** A server may close a connection that nobody uses at the moment when it is used again. Most keep them for five seconds. */
+const KEEP_MS = 4_000;
 export interface UpstreamParts extends InstanceParts {
   readonly schemas: () => Promise<JsonSchemas>;
   readonly idleMs: number;
@@ -41,6 +47,8 @@ export interface UpstreamParts extends InstanceParts {
   /** Called after a list has changed. */
   readonly changed: (list: ListName) => void;
   readonly stateChanged: () => void;
+  /** How requests to servers over HTTP leave this machine. */
+  readonly egress: HubEgress;
   /** The id of whoever owns it. */
   readonly owner: string;
   /** Whose sandboxes its instances run in. Asked at each start, as its rights change. */
@@ -53,8 +61,8 @@ export interface UpstreamParts extends InstanceParts {
 }
 
 /**
- * One server of the hub. It has what it listed last; nobody waits for it to list that. It has an instance for each caller and client, which
- * starts with the first call and ends when it is idle. Disposing it ends them.
+ * One server of the hub. It has what it listed last; nobody waits for it to list that. It has an instance for each caller and client, or one for all,
+ * which starts with the first call and ends when it is idle. Disposing it ends them.
  */
 export class Upstream implements AsyncDisposable {
   readonly #server: HubServer;
@@ -63,6 +71,8 @@ export class Upstream implements AsyncDisposable {
   readonly #parts: UpstreamParts;
   readonly #instances: Instances<ServerInstance>;
   readonly #lists: ServerLists;
+  /** Of the instance that answers a caller. */
+  readonly #keyOf: KeyOf;
   readonly #calls: ServerCalls;
   readonly #follows: ServerFollows;
   readonly #login: UpstreamLogin | undefined;
@@ -89,15 +99,20 @@ export class Upstream implements AsyncDisposable {
     const open = (signal: AbortSignal) => this.#open(signal);
     const { idleMs, stateChanged, report } = parts;
     const loggedIn = (): void => this.#lists.loggedIn();
-    this.#login = UpstreamLogin.of(server, parts.logins?.(parts.owner, server), { loggedIn, report });
+    const way = async (): Promise<HttpWay | undefined> => this.#way(await parts.principal());
+    const logins = parts.logins?.(parts.owner, server);
+    this.#login = UpstreamLogin.of(server, logins && { ...logins, way }, { loggedIn, report });
     this.#instances = new Instances({ open, idleMs, most: INSTANCES_MAX, owner: parts.owner, changed: stateChanged });
     this.#follows = new ServerFollows(this.#instances);
     const call = (...asked: Parameters<typeof this.request>): Promise<JsonObject> => this.request(...asked);
     this.#definitions = new ServerDefinitions({ ...parts, server, call });
-    this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances });
+    const isShared = server.settings.session === "shared";
+    this.#keyOf = isShared ? () => SHARED : keyOf;
+    this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances, keyOf: this.#keyOf });
     this.restored = this.refresh().catch((cause: unknown) => report(String(cause)));
     const take = (listed: Listed): Promise<void> => this.#take(listed);
-    this.#lists = new ServerLists({ name: server.name, instances: this.#instances, take, report, stateChanged });
+    const key = isShared ? SHARED : LISTS;
+    this.#lists = new ServerLists({ name: server.name, instances: this.#instances, key, take, report, stateChanged });
   }
 
   /** Resolves once it has what is known of it from before this process. */
@@ -183,7 +198,7 @@ export class Upstream implements AsyncDisposable {
   async follow(context: RelayContext, uri: string, updated: () => void): Promise<Disposable> {
     this.#assertApproved({ list: "resources", name: uri });
     await this.#parts.authorise(context.principal);
-    return this.#follows.follow({ key: keyOf(context), uri, updated }, context.signal);
+    return this.#follows.follow({ key: this.#keyOf(context), caller: context.principal.id, uri, updated }, context.signal);
   }
 
   #assertApproved(used: UsedDefinition | undefined): void {
@@ -196,6 +211,22 @@ export class Upstream implements AsyncDisposable {
     this.#definitions.tellAgain();
     this.#login?.login.reread();
     await this.#lists.restart();
+  }
+
+  /** Its address came over HTTP. */
+  get isOfNetwork(): boolean {
+    return this.#server.isOfNetwork === true;
+  }
+
+  /** Rejects with `NOT_SUPPORTED` for a server that knows no logins, and as `UpstreamLogin.begin`. */
+  async beginLogin(wish: LoginWish, signal: AbortSignal): Promise<BegunLogin> {
+    return this.#knownLogin().begin(wish, signal);
+  }
+
+  /** Resolves once the login is kept, and the server has listed what it has with it, or has failed. Rejects as `UpstreamLogin.finish`. */
+  async finishLogin(query: URLSearchParams): Promise<void> {
+    await this.#knownLogin().finish(query);
+    await this.#lists.againIfNeeded();
   }
 
   /** Rejects with `NOT_SUPPORTED` for a server that is no package, and as the install does. */
@@ -218,9 +249,22 @@ export class Upstream implements AsyncDisposable {
     const said = (chunk: Buffer): void => this.#said.add(chunk);
     const missed = (rules: readonly string[]): void => this.#miss(rules);
     const principal = await this.#parts.principal();
-    const start = { principal, login: this.#login?.login, signal, events, said, missed };
+    const way = this.#way(principal, KEEP_MS);
+    const start = { principal, login: this.#login?.login, way, signal, events, said, missed };
     instance = await openInstance(this.#parts, this.#server, start);
     return instance;
+  }
+
+  #way(principal: Principal, keepMs?: number): EgressRequests | undefined {
+    const said = (line: string): void => this.#said.add(Buffer.from(`${line}\n`));
+    const missed = (rules: readonly string[]): void => this.#miss(rules);
+    const wish = { owner: this.#parts.owner, principal, said, missed, ...(keepMs !== undefined && { keepMs }) };
+    return openServerWay(this.#parts.egress, this.#server, wish);
+  }
+
+  #knownLogin(): UpstreamLogin {
+    if (this.#login) return this.#login;
+    throw new BelljarError("NOT_SUPPORTED", `The MCP server "${this.name}" knows no logins: it is a program, or its headers say who calls`);
   }
 
   #miss(rules: readonly string[]): void {

@@ -42,6 +42,7 @@ const CLOSED_IPV6 = [
 const GLOBAL_IPV6 = toBlockList(["2000::/3"]);
 /** Loopback, and the addresses that the kernel treats like it. IPv4 addresses inside IPv6 are checked as IPv4. */
 const THIS_MACHINE = toBlockList(["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"]);
+const LOOPBACK = toBlockList(["127.0.0.0/8", "::1/128"]);
 const LISTS = {
   closed: toBlockList([...CLOSED_IPV4, ...CLOSED_IPV6]),
   private: toBlockList([...PRIVATE_IPV4, ...PRIVATE_IPV6]),
@@ -62,6 +63,12 @@ export function isOwnAddress(address: string, own: ReadonlySet<string> = ownAddr
   const translated = isIPv4(address) ? undefined : fromTranslated(address);
   if (translated !== undefined) return isOwnAddress(translated, own);
   return own.has(address) || THIS_MACHINE.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+}
+
+/** Returns true for an address of loopback, which every machine has for itself. */
+export function isLoopbackAddress(address: string): boolean {
+  const translated = isIPv4(address) ? undefined : fromTranslated(address);
+  return LOOPBACK.check(translated ?? address, isIPv4(translated ?? address) ? "ipv4" : "ipv6");
 }
 
 export function ownAddresses(): ReadonlySet<string> {

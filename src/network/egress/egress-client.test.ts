@@ -5,7 +5,8 @@ import { openOrigin } from "../../../test/support/egress-lab.ts";
 import { NO_LISTENERS } from "../../../test/support/no-listeners.ts";
 import type { NetworkPolicy } from "../policy.ts";
 import { createSandboxAuthority, createServerCertificates } from "../tls/sandbox-authority.ts";
-import { type ClientRecord, createEgressClient, type EgressClient, type EgressClientOptions } from "./egress-client.ts";
+import type { ClientRecord } from "./client-gate.ts";
+import { createEgressClient, type EgressClient, type EgressClientOptions } from "./egress-client.ts";
 
 const SIGNAL = AbortSignal.timeout(30_000);
 

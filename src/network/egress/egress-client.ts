@@ -1,34 +1,20 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { createSecureContext, rootCertificates } from "node:tls";
 import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
-import type { ConnectionRecord } from "../connection-record.ts";
-import type { EgressState } from "../egress.ts";
-import { toAuthority, toCanonicalHost } from "../host-name.ts";
+import { toAuthority } from "../host-name.ts";
+import { type ClientGateOptions, openClientGate, placeOf, trustOf } from "./client-gate.ts";
 import { toReason } from "./dial.ts";
-import { DEFAULT_LIMITS, type EgressLimits, type EgressOptions } from "./egress-options.ts";
 import type { Flow } from "./flow.ts";
-import { Gate, unreachable } from "./gate.ts";
+import { type Gate, unreachable } from "./gate.ts";
 import { headBytes } from "./http-headers.ts";
 import { forScheme, judgeRequest } from "./policy-table.ts";
-import { type Place, Refusal } from "./refusal.ts";
-import { createSystemResolver } from "./resolver.ts";
+import { type Place, Refusal, withoutSandbox } from "./refusal.ts";
 import { UpstreamAgent, type UpstreamTrust } from "./upstream-agent.ts";
 
-export interface EgressClientOptions extends Pick<EgressOptions, "listeners" | "resolver" | "upstreamCa"> {
-  /** The caller's id. */
-  readonly owner: string;
-  /** The caller's network policy, which judges every request. */
-  readonly state: Pick<EgressState, "policy" | "inside">;
-  readonly limits?: Partial<Pick<EgressLimits, "dialMs" | "pinMs">>;
+export interface EgressClientOptions extends ClientGateOptions {
   /** An answer's head must come within this time, and its body never waits longer for more. Default: one minute. */
   readonly patienceMs?: number;
-  /** Called once at the end of each request. Must not throw. */
-  readonly record: (record: ClientRecord) => void;
 }
-
-/** A request of Belljar itself. It belongs to no sandbox. */
-export type ClientRecord = Omit<ConnectionRecord, "sandbox" | "via">;
 
 export interface EgressGet {
   readonly url: URL;
@@ -54,20 +40,9 @@ const PATIENCE_MS = 60_000;
 const SLOWEST_BYTES_PER_MS = 1;
 
 export function createEgressClient(options: EgressClientOptions): EgressClient {
-  const { owner, state, record, upstreamCa, patienceMs = PATIENCE_MS } = options;
-  const gate = new Gate(
-    {
-      sandbox: { id: "", owner },
-      resolver: options.resolver ?? createSystemResolver(),
-      limits: { ...DEFAULT_LIMITS, ...options.limits },
-      listeners: options.listeners,
-      allowances: [],
-      nameAt: () => undefined,
-      record: ({ sandbox: _none, via: _http, ...rest }) => record(rest),
-    },
-    state,
-  );
-  const trust: UpstreamTrust = upstreamCa ? { secureContext: createSecureContext({ ca: [...rootCertificates, ...upstreamCa] }) } : {};
+  const { patienceMs = PATIENCE_MS } = options;
+  const gate = openClientGate(options);
+  const trust = trustOf(options);
   return {
     get: (request, signal) => new Get(gate, trust, patienceMs).send(request, signal),
     [Symbol.dispose]: () => gate.close(),
@@ -198,20 +173,7 @@ class Get {
   }
 }
 
-/** The gate's texts name a sandbox where a rule is missing. There is none here. */
-function describe(refusal: Refusal, { host, port }: Place): string {
-  if (refusal.missingRule === undefined) return refusal.text;
-  const why =
-    refusal.reason === "private-address"
-      ? "leads to an address that is not of the public Internet"
-      : "is not allowed by the network policy";
-  return `${toAuthority(host, port)} ${why}. The missing rule is "${refusal.missingRule}".`;
-}
-
-function placeOf(url: URL): Place {
-  const host = toCanonicalHost(url.hostname);
-  const isPlain = (url.protocol === "https:" || url.protocol === "http:") && url.username === "" && url.password === "";
-  if (host === undefined || !isPlain)
-    throw new BelljarError("NETWORK_DENIED", "Belljar asks only http and https URLs of a host, without a user and a password in them");
-  return { host, port: Number(url.port) || (url.protocol === "https:" ? 443 : 80) };
+function describe(refusal: Refusal, place: Place): string {
+  const text = withoutSandbox(refusal, place);
+  return refusal.missingRule === undefined ? text : `${text} The missing rule is "${refusal.missingRule}".`;
 }

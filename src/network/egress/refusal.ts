@@ -83,13 +83,13 @@ export interface Place {
 }
 
 /** Returns the rule that would allow the place. A rule for a place that is not of the public Internet must name its port. */
-function missingRule({ host, port }: Place): string {
+export function ruleFor({ host, port }: Place): string {
   const isPublic = isAddress(host) ? kindOfAddress(host) === "public" : host.includes(".");
   return isPublic && (port === 80 || port === 443) ? toAuthority(host, port).replace(/:\d+$/, "") : toAuthority(host, port);
 }
 
 export function noRule(sandbox: string, place: Place, request = ""): Refusal {
-  const rule = missingRule(place);
+  const rule = ruleFor(place);
   const what = request === "" ? toAuthority(place.host, place.port) : `${request} of ${toAuthority(place.host, place.port)}`;
   return new Refusal(
     "no-rule",
@@ -134,6 +134,16 @@ export function notGrantedInside({ host, port }: Place): Refusal {
 export function mixedAddresses({ host }: Place): Refusal {
   const text = `${host} leads to public addresses and to others, so it is refused whatever the rules say. A rule for one address itself reaches that one.`;
   return new Refusal("mixed-addresses", text);
+}
+
+/** What happened, for a request that belongs to no sandbox. */
+export function withoutSandbox(refusal: Refusal, { host, port }: Place): string {
+  if (refusal.missingRule === undefined) return refusal.text;
+  const why =
+    refusal.reason === "private-address"
+      ? "leads to an address that is not of the public Internet"
+      : "is not allowed by the network policy";
+  return `${toAuthority(host, port)} ${why}.`;
 }
 
 function howToAllow(sandbox: string, rule: string): string {

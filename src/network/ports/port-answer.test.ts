@@ -1,9 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { expect, it } from "vitest";
 import { BelljarError } from "../../errors.ts";
-import { toPortAnswer } from "./port-answer.ts";
+import type { OnPortFailure } from "./port-answer.ts";
+import { toOwnAnswer, toPortFailure } from "./port-answer.ts";
 
 const ask = (accept?: string) => ({ headers: accept === undefined ? {} : { accept } }) as IncomingMessage;
+const toPortAnswer = (error: unknown, request: IncomingMessage, onFailure: OnPortFailure) =>
+  toOwnAnswer(toPortFailure(error, onFailure), request);
 const typeOf = ({ headers }: { readonly headers: readonly string[] }) => headers[headers.indexOf("Content-Type") + 1];
 
 it("tells a client of an unforeseen error only the request's id", () => {

@@ -20,14 +20,34 @@ const TITLES: Readonly<Record<string, string>> = {
 };
 const INTERNAL = "Internal error; the server's log has it under the request id";
 
-/** Converts an error to a response: a small page for a client that accepts HTML, else the JSON of the REST API. */
-export function toPortAnswer(error: unknown, request: IncomingMessage, onFailure: OnPortFailure): PortAnswer {
+/** A failed request, before it has a form. */
+export interface PortFailure extends Pick<BelljarError, "code" | "message" | "retryable" | "status"> {
+  readonly requestId: string;
+}
+
+/** An unforeseen error is told to `onFailure` alone. */
+export function toPortFailure(error: unknown, onFailure: OnPortFailure): PortFailure {
   const requestId = randomUUID();
   const known = error instanceof BelljarError && error.code !== "INTERNAL" ? error : undefined;
   if (!known) onFailure(error, requestId);
   const { code, message, retryable, status } = known ?? { code: "INTERNAL", message: INTERNAL, retryable: false, status: 500 };
+  return { code, message, retryable, status, requestId };
+}
+
+/** The response to a failure: a small page for a client that accepts HTML, else the JSON of the REST API. */
+export function toOwnAnswer({ requestId, ...failure }: PortFailure, request: IncomingMessage): PortAnswer {
+  const { code, message, retryable } = failure;
+  return failureAnswer(failure, request, { error: { code, message, retryable, requestId } });
+}
+
+/** The same with a JSON of the caller's. */
+export function failureAnswer(
+  { status, code, message }: Pick<PortFailure, "status" | "code" | "message">,
+  request: IncomingMessage,
+  body: object,
+): PortAnswer {
   if (wantsPage(request)) return page(status, TITLES[code] ?? STATUS_CODES[status] ?? code, message);
-  return answer(status, "application/json", JSON.stringify({ error: { code, message, retryable, requestId } }));
+  return answer(status, "application/json", JSON.stringify(body));
 }
 
 export function redirectAnswer(status: number, location: string, cookie?: string): PortAnswer {

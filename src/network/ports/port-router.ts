@@ -3,12 +3,13 @@ import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { assertAccess, firstVisit } from "./port-access.ts";
 import type { OnPortFailure, PortAnswer } from "./port-answer.ts";
-import { redirectAnswer, toPortAnswer } from "./port-answer.ts";
+import { redirectAnswer, toOwnAnswer, toPortFailure } from "./port-answer.ts";
+import type { PortFailure } from "./port-answer.ts";
 import { pathStyleHeaders } from "./port-headers.ts";
 import type { PortLink } from "./port-link.ts";
 import { PortConnections } from "./port-pool.ts";
 import { relayRequest } from "./port-relay.ts";
-import type { PortTarget } from "./port-target.ts";
+import type { PortAddress, PortTarget } from "./port-target.ts";
 import { hostNameOf, isForPort, parsePortTarget } from "./port-target.ts";
 import { relayUpgrade, writeAnswer } from "./port-upgrade.ts";
 
@@ -17,8 +18,17 @@ export interface PortSandbox {
   /** Opens a TCP connection to a port inside. The signal applies to its whole life. */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   links(): Promise<readonly PortLink[]>;
-  /** Wakes it if it is paused. A new connection does so by itself; one that was kept would wait. */
+  /** Wakes it if it is paused, or rejects if that is not to be. A new connection does so by itself; one that was kept would wait. */
   resume(): Promise<void>;
+  /** What its maker said of its ports. Absent: they are opened by links alone. */
+  readonly terms?: PortTerms;
+}
+
+export interface PortTerms {
+  /** Whether the request may come in without the token of a link. */
+  admits(request: Pick<IncomingMessage, "headers">, target: PortTarget): Promise<boolean>;
+  /** The Host for the program inside. Undefined: the request's. */
+  hostFor(port: number): string | undefined;
 }
 
 export interface PortRouterOptions {
@@ -28,6 +38,12 @@ export interface PortRouterOptions {
   readonly isOwnName: (name: string) => boolean;
   /** Returns true for another bearer token that this server accepts (OAuth). Such tokens are hidden from programs inside. */
   readonly isOwnToken?: (token: string) => boolean;
+  /** Reads which port a request is for. Throws as `parsePortTarget`, which is the default. */
+  readonly parseTarget?: (request: PortAddress) => PortTarget;
+  /** An unknown sandbox is told of as such. Default: as a port without a link, so that nobody learns which ids there are. */
+  readonly tellsUnknown?: boolean;
+  /** A failure in the form of other clients; undefined: in Belljar's own. */
+  readonly tell?: (failure: PortFailure, request: IncomingMessage) => Promise<PortAnswer | undefined>;
   readonly onFailure: OnPortFailure;
 }
 
@@ -71,8 +87,9 @@ async function serve(router: Router, request: IncomingMessage, response: ServerR
     const done = connections.use((signal) => sandbox.dial(target.port, signal));
     await relayRequest(connections, { request, response, target }).finally(done);
   } catch (error) {
+    const answer = await toAnswer(router, error, request);
     if (response.headersSent || response.destroyed) response.destroy();
-    else answerWith(response, toPortAnswer(error, request, router.options.onFailure), request);
+    else answerWith(response, answer, request);
   }
 }
 
@@ -86,7 +103,19 @@ async function switchOver(router: Router, { request, socket, head }: Pick<Upgrad
     const done = connections.use((signal) => sandbox.dial(target.port, signal));
     await relayUpgrade(connections, { request, socket, head, target }).finally(done);
   } catch (error) {
-    if (!socket.destroyed) writeAnswer(socket, toPortAnswer(error, request, router.options.onFailure));
+    const answer = await toAnswer(router, error, request);
+    if (!socket.destroyed) writeAnswer(socket, answer);
+  }
+}
+
+async function toAnswer({ options }: Router, error: unknown, request: IncomingMessage): Promise<PortAnswer> {
+  const { onFailure } = options;
+  const failure = toPortFailure(error, onFailure);
+  try {
+    return (await options.tell?.(failure, request)) ?? toOwnAnswer(failure, request);
+  } catch (cause) {
+    onFailure(cause, failure.requestId);
+    return toOwnAnswer(failure, request);
   }
 }
 
@@ -105,17 +134,22 @@ interface Admission {
 
 /** Throws the error for the client. */
 async function admit({ options }: Router, request: IncomingMessage): Promise<Admission> {
-  const target = parsePortTarget(request);
-  if (target.style === "path" && !options.isOwnName(hostNameOf(request).replace(/^\[|\]$/g, ""))) {
+  const target = (options.parseTarget ?? parsePortTarget)(request);
+  if (target.style !== "host" && !options.isOwnName(hostNameOf(request).replace(/^\[|\]$/g, ""))) {
     throw new BelljarError("FORBIDDEN", "The Host header names another server; use the address that belljar serve printed");
   }
-  const sandbox = await options.find(target.sandbox).catch(unlessUnknown);
+  const found = options.find(target.sandbox);
+  const sandbox = await (options.tellsUnknown ? found : found.catch(unlessUnknown));
+  if (options.isOwnToken) dropOwnTokens(request.rawHeaders, options.isOwnToken);
+  if (sandbox?.terms && (await sandbox.terms.admits(request, target))) {
+    const innerHost = sandbox.terms.hostFor(target.port);
+    return { sandbox, target: { ...target, ...(innerHost !== undefined && { innerHost }) } };
+  }
   const link = (await sandbox?.links())?.find(({ port }) => port === target.port);
   assertAccess(link, request, target);
   // Both exist, because `assertAccess` throws without a link.
   if (!sandbox || !link) throw new TypeError("A port was opened without a link");
   const ours = ownAnswer(link, request, target);
-  if (options.isOwnToken) dropOwnTokens(request.rawHeaders, options.isOwnToken);
   return { target, sandbox, ...(ours && { ours }) };
 }
 

@@ -4,19 +4,25 @@ import { TOKEN_PARAMETER } from "./port-urls.ts";
 
 /** The target of a request for a port. The sandbox may not exist. */
 export interface PortTarget {
-  readonly style: "host" | "path";
+  /** `header`: headers name the port, and the path is the program's alone. */
+  readonly style: "host" | "path" | "header";
   readonly sandbox: string;
   readonly port: number;
   /** Path and query for the program inside, without the parts for the router. */
   readonly path: string;
-  /** The part before `path` in the browser, without a slash at its end. Empty in host style. */
+  /** The part before `path` in the browser, without a slash at its end. Empty in host and header style. */
   readonly prefix: string;
   /** The prefix without the token. Cookies of the port have this path. */
   readonly base: string;
   /** Tokens in the path and in the query. */
   readonly pathToken?: string;
   readonly queryToken?: string;
+  /** The Host that the program inside sees, in place of the request's. */
+  readonly innerHost?: string;
 }
+
+/** A request for a port, as far as its target is read from it. */
+export type PortAddress = Pick<IncomingMessage, "url" | "headers" | "rawHeaders" | "socket">;
 
 const HOST = /^([1-9]\d{0,4})-([a-z0-9]{20})\.localhost$/;
 const PATH = /^\/ports\/([a-z0-9]{20})\/([1-9]\d{0,4})(?:\/~([A-Za-z0-9_-]{43}))?(\/[^?]*)?(\?.*)?$/;
@@ -29,12 +35,17 @@ export function isForPort(request: Pick<IncomingMessage, "url" | "headers">): bo
 }
 
 /** Throws `ARGUMENTS_INVALID` for an ambiguous request, and `ROUTE_NOT_FOUND` for an address that is not of a port. */
-export function parsePortTarget(request: Pick<IncomingMessage, "url" | "headers" | "rawHeaders">): PortTarget {
-  assertOneHost(request.rawHeaders);
-  const url = request.url ?? "";
-  if (!url.startsWith("/")) throw new BelljarError("ARGUMENTS_INVALID", "Ask for a path, not for a whole URL");
+export function parsePortTarget(request: Pick<PortAddress, "url" | "headers" | "rawHeaders">): PortTarget {
+  const url = assertPlainAddress(request);
   const name = hostNameOf(request);
   return name.endsWith(".localhost") ? byHost(name, url) : byPath(url);
+}
+
+/** Returns the path. Throws `ARGUMENTS_INVALID` for a request that names several hosts, or a whole URL. */
+export function assertPlainAddress({ url = "", rawHeaders }: Pick<PortAddress, "url" | "rawHeaders">): string {
+  assertOneHost(rawHeaders);
+  if (!url.startsWith("/")) throw new BelljarError("ARGUMENTS_INVALID", "Ask for a path, not for a whole URL");
+  return url;
 }
 
 /** Returns the host name of the Host header, in lower case and without the port. */

@@ -13,8 +13,8 @@ export interface CertificateOptions {
   readonly issuerPublicKey: KeyObject;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** A certificate of an authority, or of a server with this host name or address. */
-  readonly use: { readonly kind: "authority" } | { readonly kind: "server"; readonly host: string };
+  /** A certificate of an authority, for names of `domain` alone if there is one, or of a server with this host name, wildcard or address. */
+  readonly use: { readonly kind: "authority"; readonly domain?: string | undefined } | { readonly kind: "server"; readonly host: string };
 }
 
 const OID = {
@@ -24,6 +24,7 @@ const OID = {
   keyUsage: "2.5.29.15",
   subjectAltName: "2.5.29.17",
   basicConstraints: "2.5.29.19",
+  nameConstraints: "2.5.29.30",
   authorityKeyId: "2.5.29.35",
   extendedKeyUsage: "2.5.29.37",
   serverAuth: "1.3.6.1.5.5.7.3.1",
@@ -58,16 +59,23 @@ function extensionsOf({ use, subjectKey, issuerPublicKey }: CertificateOptions):
     extension(OID.subjectKeyId, octets(keyIdOf(subjectKey))),
     extension(OID.authorityKeyId, sequence(implicit(0, keyIdOf(issuerPublicKey)))),
   ];
-  return use.kind === "authority" ? [...authorityExtensions(), ...keyIds] : [...serverExtensions(use.host), ...keyIds];
+  return use.kind === "authority" ? [...authorityExtensions(use.domain), ...keyIds] : [...serverExtensions(use.host), ...keyIds];
 }
 
 /** The authority may sign certificates of servers, but not of other authorities. */
-function authorityExtensions(): readonly Buffer[] {
+function authorityExtensions(domain: string | undefined): readonly Buffer[] {
   const keyCertSign = bits(Buffer.from([0b0000_0100]), 2);
   return [
     extension(OID.basicConstraints, sequence(isTrue(), integer(Buffer.from([0]))), { isCritical: true }),
     extension(OID.keyUsage, keyCertSign, { isCritical: true }),
+    ...(domain === undefined ? [] : [extension(OID.nameConstraints, namesOf(domain), { isCritical: true })]),
   ];
+}
+
+/** The domain and the names below it, and no address. */
+function namesOf(domain: string): Buffer {
+  const addresses = [8, 32].map((bytes) => sequence(implicit(7, Buffer.alloc(bytes))));
+  return sequence(explicit(0, sequence(implicit(2, Buffer.from(domain)))), explicit(1, ...addresses));
 }
 
 function serverExtensions(host: string): readonly Buffer[] {

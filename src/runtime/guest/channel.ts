@@ -9,6 +9,8 @@ import { ignore, type Operation, type Written } from "./operation.ts";
 export interface ChannelOptions {
   readonly readable: boolean;
   readonly writable: boolean;
+  /** Bytes of its window that an earlier stream has used. Default 0. */
+  readonly usedBytes?: number;
   /** Called once, when all received bytes were taken, or when the stream is destroyed. */
   readonly onDrained?: () => void;
   /** Called when the stream is destroyed. */
@@ -43,6 +45,7 @@ export class Channel {
     this.#id = id;
     this.#options = options;
     this.#isDrained = !options.readable;
+    this.#sent.take(options.usedBytes ?? 0);
     const duplex: DuplexOptions & Pick<ChannelOptions, "readable" | "writable"> = {
       readable: options.readable,
       writable: options.writable,

@@ -1,7 +1,7 @@
 import { OPERATION } from "../../protocol/wire.ts";
 import { acceptConnections } from "./accept.ts";
 import { call } from "./call.ts";
-import { attachExec, keepExec, listKept, startExec } from "./exec.ts";
+import { attachExec, describeKept, keepExec, listKept, startExec } from "./exec.ts";
 import { createFiles } from "./files.ts";
 import type { Guest } from "./guest.ts";
 import { Listeners } from "./listen.ts";
@@ -24,6 +24,7 @@ export function createGuest(connect: Connect, options: LinkOptions = {}): Guest 
     keep: (name, kept) => keepExec(link, name, kept),
     attach: (name, signal) => attachExec(link, name, signal),
     listKept: (signal) => listKept(link, signal),
+    describeKept: (name, signal) => describeKept(link, name, signal),
     run: (run) => runToEnd(link, run),
     dial: (port, signal) => dial(link, port, signal),
     accept: (service, accept) => acceptConnections(link, service, accept),

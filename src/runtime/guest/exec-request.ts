@@ -3,7 +3,7 @@ import { BelljarError } from "../../errors.ts";
 import { parseExit } from "../../protocol/exit.ts";
 import type { Field } from "../../protocol/fields.ts";
 import { EXIT_FLAG, FLAG, OPERATION } from "../../protocol/wire.ts";
-import type { ExecExit, ExecOptions } from "./guest.ts";
+import type { ExecExit, ExecOptions, KeepOptions } from "./guest.ts";
 import type { Environment } from "./link.ts";
 import type { Request } from "./operation.ts";
 import { signalName } from "./signals.ts";
@@ -12,14 +12,20 @@ import { signalName } from "./signals.ts";
 export const CHANNELS_MAX = 16;
 const TIMEOUT_MAX_MS = 0xffff_ffff;
 
+/** As what a command is kept. */
+export interface Keeping extends Pick<KeepOptions, "stays" | "note"> {
+  readonly name: string;
+}
+
 /** Throws `ARGUMENTS_INVALID` for an empty command, a bad number of channels, or a bad name of a variable. */
-export function execRequest(env: Environment, options: Omit<ExecOptions, "signal">, keepAs?: string): Request {
+export function execRequest(env: Environment, options: Omit<ExecOptions, "signal">, keeping?: Keeping): Request {
   if (options.argv.length === 0) throw new BelljarError("ARGUMENTS_INVALID", "The command is empty; name a program");
   const { channels = 0, timeoutMs, terminal } = options;
   if (!Number.isInteger(channels) || channels < 0 || channels > CHANNELS_MAX) {
     throw new BelljarError("ARGUMENTS_INVALID", `A command can have 0 to ${CHANNELS_MAX} extra channels, not ${channels}`);
   }
-  const flags = (terminal ? FLAG.TERMINAL : 0) | (options.stdin === false && !terminal ? FLAG.NO_STDIN : 0);
+  const input = terminal ? FLAG.TERMINAL : options.stdin === false ? FLAG.NO_STDIN : 0;
+  const flags = input | (keeping?.stays ? FLAG.STAYS : 0);
   return {
     operation: OPERATION.EXEC,
     fields: [
@@ -32,7 +38,8 @@ export function execRequest(env: Environment, options: Omit<ExecOptions, "signal
       ["FLAGS", flags || undefined],
       ["ROWS", terminal?.rows],
       ["COLS", terminal?.cols],
-      ["NAME", keepAs],
+      ["NAME", keeping?.name],
+      ["VALUE", keeping?.note],
     ],
   };
 }

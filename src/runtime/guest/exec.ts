@@ -1,11 +1,11 @@
-import type { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../../errors.ts";
 import { Fields, malformed } from "../../protocol/fields.ts";
 import { encodeFrame, encodeNumberFrame, encodeResize } from "../../protocol/frames.ts";
-import { FLAG, FRAME, OPERATION } from "../../protocol/wire.ts";
+import { FLAG, FRAME, HOST_CREDIT_BYTES, OPERATION } from "../../protocol/wire.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { collectRows } from "./call.ts";
 import { CHANNELS_MAX, execExit, execRequest } from "./exec-request.ts";
-import type { ExecExit, ExecOptions, ExecProcess, KeepOptions, KeptInfo, KeptProcess } from "./guest.ts";
+import type { ExecExit, ExecOptions, ExecProcess, KeepOptions, KeptDescription, KeptInfo, KeptProcess } from "./guest.ts";
 import { cancelled } from "./guest-errors.ts";
 import type { Link } from "./link.ts";
 import { assertSignal } from "./signals.ts";
@@ -21,8 +21,9 @@ export async function startExec(link: Link, options: ExecOptions): Promise<ExecP
 }
 
 export async function keepExec(link: Link, name: string, options: KeepOptions): Promise<KeptProcess> {
-  const silent = { ...options, stdin: false };
-  return openSession(link, execRequest(await link.env(options.signal), silent, name), silent);
+  const { stdin = false } = options;
+  const request = execRequest(await link.env(options.signal), { ...options, stdin }, { ...options, name });
+  return openSession(link, request, { ...options, stdin });
 }
 
 export function attachExec(link: Link, name: string, signal: AbortSignal): Promise<KeptProcess> {
@@ -32,6 +33,12 @@ export function attachExec(link: Link, name: string, signal: AbortSignal): Promi
 export async function listKept(link: Link, signal: AbortSignal): Promise<readonly KeptInfo[]> {
   const rows = await collectRows(link, OPERATION.LIST_KEPT, [], signal);
   return rows.map((fields) => ({ name: fields.needBytes("NAME").toString(), pid: fields.number("PID") }));
+}
+
+export async function describeKept(link: Link, name: string, signal: AbortSignal): Promise<KeptDescription> {
+  const [fields] = await collectRows(link, OPERATION.LIST_KEPT, [["NAME", name]], signal);
+  if (!fields) throw new BelljarError("PROCESS_NOT_FOUND", `No kept command is called ${name}`);
+  return { pid: fields.needNumber("PID"), note: fields.bytes("VALUE")?.toString() ?? "" };
 }
 
 interface SessionOptions extends Pick<ExecOptions, "channels" | "terminal" | "stdin" | "signal"> {
@@ -52,6 +59,7 @@ class ExecSession implements FrameHandler {
   readonly #options: SessionOptions;
   readonly #channels: Channel[] = [];
   #operation: Operation | undefined;
+  #isTerminal = false;
   #isInLine = false;
   #isRunning = false;
   #hasLeft = false;
@@ -73,17 +81,18 @@ class ExecSession implements FrameHandler {
 
   opened(operation: Operation): void {
     this.#operation = operation;
-    if (!this.#options.waits) this.#openAll(operation, this.#options.channels ?? 0);
+    const { waits, channels = 0, terminal, stdin } = this.#options;
+    if (!waits) this.#openAll(operation, { channels, isTerminal: terminal !== undefined, hasInput: stdin !== false });
   }
 
-  #openAll(operation: Operation, channels: number): void {
-    const isTerminal = this.#options.terminal !== undefined;
-    this.#open(operation, { readable: isTerminal, writable: true });
+  #openAll(operation: Operation, { channels, isTerminal, hasInput, usedBytes }: Streams): void {
+    this.#isTerminal = isTerminal;
+    this.#open(operation, { readable: isTerminal, writable: true, usedBytes });
     this.#open(operation, { readable: true, writable: false });
     this.#open(operation, { readable: true, writable: false });
     for (let index = 0; index < channels; index++) this.#open(operation, { readable: true, writable: true });
     if (isTerminal) for (const id of [1, 2]) this.#channel(id).receiveEnd();
-    else if (this.#options.stdin === false) this.#channel(0).stopWriting();
+    if (!isTerminal && !hasInput) this.#channel(0).stopWriting();
   }
 
   #open(operation: Operation, options: ChannelOptions): void {
@@ -126,14 +135,14 @@ class ExecSession implements FrameHandler {
   #start(fields: Fields): void {
     const pid = fields.needNumber("PID");
     const wasCut = ((fields.number("FLAGS") ?? 0) & FLAG.CUT) !== 0;
-    if (this.#options.waits && this.#operation) this.#openAll(this.#operation, readChannels(fields));
+    if (this.#options.waits && this.#operation) this.#openAll(this.#operation, readStreams(fields));
     this.#isRunning = true;
     this.#settleStarted?.resolve(this.#process({ pid, wasCut }));
   }
 
   #process(known: Pick<KeptProcess, "pid" | "wasCut">): KeptProcess {
     const screen = this.#channel(0).stream;
-    const stdout = this.#options.terminal ? screen : this.#channel(1).stream;
+    const stdout = this.#isTerminal ? screen : this.#channel(1).stream;
     return {
       ...known,
       stdin: screen,
@@ -186,8 +195,23 @@ class ExecSession implements FrameHandler {
   }
 }
 
-function readChannels(fields: Fields): number {
+/** What a command has besides stdout and stderr. */
+interface Streams {
+  readonly channels: number;
+  readonly isTerminal: boolean;
+  readonly hasInput: boolean;
+  /** Of the window of its stdin or its terminal: what it was sent by an earlier stream, and has not taken yet. */
+  readonly usedBytes?: number;
+}
+
+function readStreams(fields: Fields): Streams {
   const channels = fields.number("CHANNELS") ?? 0;
   if (channels > CHANNELS_MAX) throw malformed(`${channels} channels`);
-  return channels;
+  const flags = fields.number("FLAGS") ?? 0;
+  const isTerminal = (flags & FLAG.TERMINAL) !== 0;
+  // Told of commands that stay alone. No other one has a stdin.
+  const window = fields.number("SIZE");
+  if (window === undefined) return { channels, isTerminal, hasInput: false };
+  if (window > HOST_CREDIT_BYTES) throw malformed(`a window of ${window} bytes`);
+  return { channels, isTerminal, hasInput: (flags & FLAG.NO_STDIN) === 0, usedBytes: HOST_CREDIT_BYTES - window };
 }

@@ -35,13 +35,30 @@ export function fileInfo(fields: Fields, asked?: GuestPath): FileInfo {
     inode: fields.bigint("INODE") ?? unknownValue("INODE"),
     links: fields.needNumber("LINKS"),
     ...linkInfo(fields),
+    ...attributesOf(fields.all("ATTRIBUTE")),
   };
 }
 
-function linkInfo(fields: Fields): { target?: string; resolved?: string } {
+function linkInfo(fields: Fields): Pick<FileInfo, "target" | "resolved" | "resolvedType" | "resolvedMode"> {
   const target = fields.text("TARGET");
   const resolved = fields.text("RESOLVED");
-  return { ...(target !== undefined && { target }), ...(resolved !== undefined && { resolved }) };
+  return { ...(target !== undefined && { target }), ...(resolved !== undefined && { resolved, ...destination(fields) }) };
+}
+
+function destination(fields: Fields): Pick<FileInfo, "resolvedType" | "resolvedMode"> {
+  const type = TYPES.get(fields.number("RESOLVED_TYPE") ?? 0);
+  const mode = fields.number("RESOLVED_MODE");
+  return { ...(type !== undefined && type !== "link" && { resolvedType: type }), ...(mode !== undefined && { resolvedMode: mode }) };
+}
+
+function attributesOf(rows: readonly Buffer[]): Pick<FileInfo, "attributes"> {
+  return rows.length === 0 ? {} : { attributes: new Map(rows.map(attributeOf)) };
+}
+
+function attributeOf(bytes: Buffer): readonly [string, Buffer] {
+  const end = bytes.indexOf(0);
+  if (end < 0) throw malformed("ATTRIBUTE has no name");
+  return [bytes.toString("utf8", 0, end), bytes.subarray(end + 1)];
 }
 
 export function fileChange(fields: Fields): FileChange {

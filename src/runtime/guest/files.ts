@@ -5,7 +5,7 @@ import { call, collectRows, Rows } from "./call.ts";
 import { fileInfo } from "./file-info.ts";
 import { openFile, readFile } from "./file-read.ts";
 import { writeFile } from "./file-write.ts";
-import type { FileCall, FileInfo, GuestFiles, GuestPath, ListDepth } from "./guest.ts";
+import type { FileCall, FileInfo, GuestFiles, GuestPath } from "./guest.ts";
 import type { Link } from "./link.ts";
 import { watchFiles } from "./watch.ts";
 
@@ -14,7 +14,10 @@ export function createFiles(link: Link): GuestFiles {
   const ask = (operation: number, path: GuestPath, options: FileCall, fields: readonly Field[] = []): Promise<Fields> =>
     call(link, operation, [["PATH", path], ["USER", options.user], ...fields], options.signal);
   return {
-    stat: async (path, options) => fileInfo(await ask(OPERATION.STAT, path, options, flags(options.follow && FLAG.FOLLOW)), path),
+    stat: async (path, options) => {
+      const fields = [["NAME", options.attributes] as const, ...flags(options.follow && FLAG.FOLLOW)];
+      return fileInfo(await ask(OPERATION.STAT, path, options, fields), path);
+    },
     list: (path, options) => listFiles(link, path, options),
     open: (path, options) => openFile(link, path, options),
     read: (path, options) => readFile(link, path, options),
@@ -56,11 +59,14 @@ function nanoseconds(date: Date): bigint {
   return BigInt(ms) * 1_000_000n;
 }
 
-async function* listFiles(link: Link, path: GuestPath, options: FileCall & ListDepth): AsyncGenerator<FileInfo, void, undefined> {
+type ListOptions = Parameters<GuestFiles["list"]>[1];
+
+async function* listFiles(link: Link, path: GuestPath, options: ListOptions): AsyncGenerator<FileInfo, void, undefined> {
   const fields = [
     ["PATH", path],
     ["USER", options.user],
     ["DEPTH", options.depth],
+    ["NAME", options.attributes],
     ...(options.closed ?? []).map((name) => ["ARG", name] as const),
   ] as const;
   const rows = await Rows.open(link, OPERATION.LIST, fields, { row: FRAME.ENTRY, signal: options.signal });

@@ -11,8 +11,8 @@ export interface Guest {
   /** Runs a command to its end, and collects at most `maxOutputBytes` of each stream. More is read and dropped, and sets `truncated`. */
   run(options: RunOptions): Promise<RunResult>;
   /**
-   * Starts a command that outlives its stream: `attach` takes it up again. It has no stdin, no terminal and no timeout. The name is 1 to 32
-   * characters of a-z, 0-9 and `-`. Rejects as `exec` does, with `FILE_EXISTS` if the name is taken, with `PROCESS_LIMIT` if 64 are kept.
+   * Starts a command that outlives its stream: `attach` takes it up again. The name is 1 to 32 characters of a-z, 0-9 and `-`. Rejects as
+   * `exec` does, with `FILE_EXISTS` if the name is taken, with `PROCESS_LIMIT` if 64 are kept.
    */
   keep(name: string, options: KeepOptions): Promise<KeptProcess>;
   /**
@@ -23,6 +23,8 @@ export interface Guest {
   attach(name: string, signal: AbortSignal): Promise<KeptProcess>;
   /** The kept commands. One that has ended stays until its exit is taken, or until there are 64. */
   listKept(signal: AbortSignal): Promise<readonly KeptInfo[]>;
+  /** What was noted of a kept command, also of one that has ended. Rejects with `PROCESS_NOT_FOUND`. */
+  describeKept(name: string, signal: AbortSignal): Promise<KeptDescription>;
   /** Opens a TCP connection to 127.0.0.1:`port` inside, or to [::1]:`port` if nothing listens there. Rejects with `PORT_REFUSED`. */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   /** Yields connections of processes inside to `/run/belljar/<service>.sock`, until the signal aborts. Keeps `waiting` streams ready. */
@@ -89,9 +91,18 @@ export interface ExecProcess extends AsyncDisposable {
   readonly exited: Promise<ExecExit>;
 }
 
-export type KeepOptions = Pick<ExecOptions, "argv" | "cwd" | "env" | "user" | "channels" | "signal">;
+/** Aborting loses the stream. `stdin` is false by default; it, a terminal and a timeout are for a command that `stays`. */
+export interface KeepOptions extends ExecOptions {
+  /** It is not interrupted when a stream is lost. Nothing that was written to its stdin or its terminal is lost with a stream. */
+  readonly stays?: boolean;
+  /** At most 8 KiB, for `describeKept`. */
+  readonly note?: string;
+}
 
-/** A command that outlives its stream. When the stream ends without `detach`, the command is interrupted (SIGINT), and goes on. */
+/**
+ * A command that outlives its stream. When the stream ends without `detach`, the command is interrupted (SIGINT) unless it `stays`, and
+ * goes on.
+ */
 export interface KeptProcess extends ExecProcess {
   /** The stream before this one was lost. The command was interrupted, and may not have stopped yet. */
   readonly wasCut: boolean;
@@ -103,6 +114,13 @@ export interface KeptInfo {
   readonly name: string;
   /** Undefined: it has ended. */
   readonly pid: number | undefined;
+}
+
+export interface KeptDescription {
+  /** The pid that it has or had. */
+  readonly pid: number;
+  /** Empty if nothing was noted. */
+  readonly note: string;
 }
 
 export interface ExecExit {
@@ -139,6 +157,11 @@ export interface FileCall {
   readonly signal: AbortSignal;
 }
 
+export interface TellAttributes {
+  /** Tells of files and folders the extended attributes whose names begin so, those of an entry up to 16 KiB together. */
+  readonly attributes?: string;
+}
+
 export interface ListDepth {
   /** With 1 (default) no subfolder is entered. At most `LIST_LEVELS_MAX`, and never a folder whose path is longer than `LIST_PATH_MAX`. */
   readonly depth?: number;
@@ -148,9 +171,9 @@ export interface ListDepth {
 
 export interface GuestFiles {
   /** Describes a symbolic link itself, with `target` and `resolved`. With `follow` it describes the link's destination. */
-  stat(path: GuestPath, options: FileCall & { readonly follow?: boolean }): Promise<FileInfo>;
+  stat(path: GuestPath, options: FileCall & TellAttributes & { readonly follow?: boolean }): Promise<FileInfo>;
   /** Yields entries as the guest finds them, in bounded memory for any folder. */
-  list(path: GuestPath, options: FileCall & ListDepth): AsyncIterable<FileInfo>;
+  list(path: GuestPath, options: FileCall & TellAttributes & ListDepth): AsyncIterable<FileInfo>;
   /** The stream must be read or destroyed. */
   open(path: GuestPath, options: FileCall & FileRange): Promise<{ readonly info: FileInfo; readonly content: Readable }>;
   /** Rejects with `FILE_TOO_LARGE` past `maxBytes` (default 16 MiB). */
@@ -205,8 +228,12 @@ export interface FileInfo {
   readonly links: number;
   /** The text of a symbolic link. */
   readonly target?: string;
-  /** The path of the link's destination, if it exists. */
+  /** The path of the link's destination, if it exists, and what that is. */
   readonly resolved?: string;
+  readonly resolvedType?: Exclude<FileInfo["type"], "link">;
+  readonly resolvedMode?: number;
+  /** By the whole name. Absent unless they were asked for. */
+  readonly attributes?: ReadonlyMap<string, Buffer>;
 }
 
 export interface FileChange {

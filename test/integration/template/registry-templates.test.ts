@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ClientRecord } from "../../../src/network/egress/egress-client.ts";
+import type { ClientRecord } from "../../../src/network/egress/client-gate.ts";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { hasDockerRegistry, startDockerRegistry } from "../../support/docker-registry.ts";
 import { addImage, BlobStore, tarOf } from "../../support/image-maker.ts";

@@ -30,6 +30,7 @@ const WORKING_BODIES: Readonly<Record<string, object>> = {
     rename: { a: "a" },
   },
   "POST /v1/servers/:name/approve": { digest: "a" },
+  "POST /v1/servers/:name/login": { redirectUri: "https://app.example/back", scope: "a" },
   "POST /custom-mcp": {
     mcpServers: { a: { command: "a", args: ["a"], env: { a: "a" } }, b: { url: "http://127.0.0.1:1", headers: { a: "a" } } },
   },

@@ -10,6 +10,12 @@ const LABEL = "belljar.e2b";
 const schema = z.object({
   /** As the client named it. */
   template: z.string(),
+  /** Its lifetime, in seconds. Absent: it was made by an earlier release. */
+  timeout: z.number().int().positive().max(315_360_000).optional(),
+  /** Paused at its deadline, and not killed. */
+  autoPause: z.boolean().optional(),
+  /** false: such a pause keeps its files alone. */
+  autoPauseMemory: z.boolean().optional(),
   autoResume: z.boolean().optional(),
   allowPublicTraffic: z.boolean().optional(),
   maskRequestHost: z.string().optional(),

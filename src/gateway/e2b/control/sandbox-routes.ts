@@ -1,76 +1,90 @@
 import * as z from "zod";
-import type { Principal, Sandbox } from "../../../sandbox/sandbox.ts";
-import { changes } from "../../auth/access.ts";
 import type { Asked, Route } from "../../routes/route.ts";
 import { defineRoute } from "../../routes/route.ts";
 import type { E2b } from "../e2b.ts";
-import { ENVD_VERSION } from "../e2b.ts";
-import { toLabels } from "./made-with.ts";
+import { createSandbox } from "./create-sandbox.ts";
+import type { CreateWish } from "./create-schema.ts";
+import { createSchema } from "./create-schema.ts";
+import { findInfo, findSandbox, idParams } from "./find-sandbox.ts";
+import { DEFAULT_TIMEOUT_S } from "./lifecycle.ts";
+import { listQuery, metadataField } from "./list-query.ts";
+import { listRunning, listSandboxes } from "./list-sandboxes.ts";
+import { detailSchema, listedSchema, type SandboxAnswer, sandboxSchema, toDetail, toListed, toSandboxAnswer } from "./sandbox-answer.ts";
+import { CHANGES, READS, READS_TOKENS } from "./scopes.ts";
 
-/** What comes with it is a token for its files, processes and code: no narrower one gets a sandbox here. */
-const CHANGES = changes("toolset:sandbox", "toolset:shell", "toolset:files", "toolset:code");
+/** What E2B's first clients get who say nothing. */
+const FIRST_TIMEOUT_S = 15;
 
-const idParams = z.object({ id: z.string().min(1).max(200) });
-
-const newSandbox = z.object({
-  templateID: z.string().min(1).max(200),
-  timeout: z.number().int().positive().max(31_536_000).default(300).describe("Seconds"),
-  metadata: z.record(z.string(), z.string()).default({}),
-  envVars: z.record(z.string(), z.string()).default({}),
-});
-
-const sandboxSchema = z.object({
-  sandboxID: z.string(),
-  templateID: z.string(),
-  clientID: z.string(),
-  envdVersion: z.string(),
-  envdAccessToken: z.string(),
-  trafficAccessToken: z.string(),
-  domain: z.string(),
-});
-
+/** Makes, lists, tells of and kills sandboxes. */
 export function sandboxRoutes(e2b: E2b): readonly Route[] {
-  return ["/sandboxes", "/v2/sandboxes"].map((path) =>
+  return [
+    createRoute(e2b, "/sandboxes", FIRST_TIMEOUT_S),
+    createRoute(e2b, "/v2/sandboxes", DEFAULT_TIMEOUT_S),
+    ...listRoutes(e2b),
     defineRoute({
-      method: "POST",
-      path,
+      method: "GET",
+      path: "/sandboxes/:id",
+      access: READS_TOKENS,
+      summary: "All about a sandbox",
+      params: idParams,
+      answers: { 200: detailSchema },
+      handle: async (asked) => toDetail(e2b, asked, await findInfo(e2b.sandboxes, asked)),
+    }),
+    defineRoute({
+      method: "DELETE",
+      path: "/sandboxes/:id",
       access: CHANGES,
-      summary: "Makes a sandbox, as E2B's SDKs ask for it",
-      body: newSandbox,
-      answers: { 201: sandboxSchema },
+      summary: "Kills a sandbox, which may be paused. Its open streams end",
+      params: idParams,
+      answers: { 204: null },
+      handle: async (asked) => (await findSandbox(e2b.sandboxes, asked)).sandbox.kill(),
+    }),
+  ];
+}
+
+function createRoute(e2b: E2b, path: string, timeout: number): Route {
+  return defineRoute({
+    method: "POST",
+    path,
+    access: CHANGES,
+    summary: "Makes a sandbox, as E2B's SDKs ask for it",
+    body: createSchema,
+    answers: { 201: sandboxSchema },
+    handle: (asked) => create(e2b, asked, timeout),
+  });
+}
+
+async function create(e2b: E2b, asked: Asked<unknown, unknown, CreateWish>, timeout: number): Promise<SandboxAnswer> {
+  const { caller, body, signal, reached } = asked;
+  const { id } = await createSandbox(e2b, caller, { ...body, timeout: body.timeout ?? timeout }, signal);
+  reached(id);
+  return toSandboxAnswer(e2b, asked, { id, template: body.templateID, metadata: {} });
+}
+
+function listRoutes({ sandboxes, settings }: E2b): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/sandboxes",
+      access: READS,
+      summary: "The caller's sandboxes that run",
+      query: z.object({ metadata: metadataField }),
+      answers: { 200: z.array(listedSchema) },
+      handle: async ({ caller, query }) => (await listRunning(sandboxes, caller, query)).map((info) => toListed(info, settings)),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/v2/sandboxes",
+      access: READS,
+      summary: "One page of the caller's sandboxes; `x-next-token` of the answer is `nextToken` of the next page",
+      query: listQuery,
+      answers: { 200: z.array(listedSchema) },
       async handle(asked) {
-        const sandbox = await create(e2b, asked.caller, asked.body, asked.signal);
-        asked.reached(sandbox.id);
-        return toAnswer(e2b, asked, sandbox, asked.body.templateID);
+        const { items, nextToken, running } = await listSandboxes(sandboxes, asked.caller, asked.query);
+        asked.setHeader("x-total-running", String(running));
+        if (nextToken !== undefined) asked.setHeader("x-next-token", nextToken);
+        return items.map(({ info }) => toListed(info, settings));
       },
     }),
-  );
+  ];
 }
-
-async function create(e2b: E2b, caller: Principal, wish: z.output<typeof newSandbox>, signal: AbortSignal): Promise<Sandbox> {
-  const { network } = e2b.settings;
-  return e2b.sandboxes.create(
-    caller,
-    {
-      metadata: toLabels(wish.metadata, { template: wish.templateID }),
-      env: wish.envVars,
-      timeoutMs: wish.timeout * 1_000,
-      network,
-    },
-    signal,
-  );
-}
-
-function toAnswer({ tokens }: E2b, { origin }: Pick<Asked, "origin">, { id }: Sandbox, template: string): z.output<typeof sandboxSchema> {
-  return {
-    sandboxID: id,
-    templateID: template,
-    clientID: "belljar",
-    envdVersion: ENVD_VERSION,
-    envdAccessToken: tokens.of("access", id),
-    trafficAccessToken: tokens.of("traffic", id),
-    domain: new URL(origin).host,
-  };
-}
-
-void idParams;

@@ -1,14 +1,15 @@
 import type { LookupAddress, LookupAllOptions } from "node:dns";
 import { lookup } from "node:dns";
 import { request as requestHttp } from "node:http";
-import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
 import type { Reach } from "./reach.ts";
-import { bareHost, isLoopbackUrl, mayName } from "./reach.ts";
+import type { HttpWay } from "../transport/http-way.ts";
+import { bareHost, isLoopbackUrl, isWithin, mayName, reachOfHost } from "./reach.ts";
 
 const ANSWER_MAX_BYTES = 262_144;
 const TIMEOUT_MS = 15_000;
@@ -20,6 +21,8 @@ export interface AuthFetchOptions {
   /** That of the MCP server, which names where the requests go. */
   readonly reach: Reach;
   readonly signal?: AbortSignal | undefined;
+  /** How requests leave this machine, which judges their addresses too. Default: each one may. */
+  readonly way?: HttpWay | undefined;
 }
 
 /**
@@ -31,19 +34,18 @@ export function createAuthFetch(options: AuthFetchOptions): FetchLike {
   return async (address, init = {}) => {
     const url = new URL(address);
     assertAllowed(url, options);
+    if (options.way) await assertFarEnough(url, options);
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
     const signals = [timeout, ...[options.signal, init.signal].filter((signal) => signal instanceof AbortSignal)];
     const headers = { ...Object.fromEntries(new Headers(init.headers)), "accept-encoding": "identity" };
     const body = init.body === undefined || init.body === null ? undefined : Buffer.from(await new Response(init.body).text());
-    const sent = {
+    const start = {
       method: init.method ?? "GET",
       headers: { ...headers, ...(body && { "content-length": String(body.length) }) },
       signal: AbortSignal.any(signals),
-      agent: false,
-      lookup: lookupWithin(options.reach),
     };
     try {
-      return await exchange(url, sent, body);
+      return await exchange((options.way ?? plainWay(options.reach)).open(url, start), body);
     } catch (cause) {
       throw toError(cause, url, options, timeout.aborted);
     }
@@ -58,6 +60,18 @@ function assertAllowed(url: URL, { server, reach }: AuthFetchOptions): void {
   if (url.username !== "" || url.password !== "") throw refuse("with a password in the address");
   const host = bareHost(url);
   if (isIP(host) && !mayName(reach, host)) throw refuse(TOO_NEAR);
+}
+
+/** The way connects to an address that the policy allows. Here a name is looked at only to find that it leads nearer than the server is. */
+async function assertFarEnough(url: URL, { server, reach }: AuthFetchOptions): Promise<void> {
+  const found = await reachOfHost(url).catch(() => undefined);
+  if (found === undefined || isWithin(reach, found)) return;
+  throw new BelljarError("SERVER_INCOMPATIBLE", `The login of "${server}" leads to ${url.origin}, ${TOO_NEAR}`);
+}
+
+function plainWay(reach: Reach): HttpWay {
+  const way = { agent: false, lookup: lookupWithin(reach) };
+  return { open: (url, start) => (url.protocol === "https:" ? requestHttps : requestHttp)(url, { ...start, ...way }) };
 }
 
 const TOO_NEAR = "which is nearer to this machine than the server itself: such an address is not asked";
@@ -78,9 +92,7 @@ function lookupWithin(reach: Reach): LookupFunction {
   };
 }
 
-async function exchange(url: URL, options: RequestOptions, body: Buffer | undefined): Promise<Response> {
-  const send = url.protocol === "https:" ? requestHttps : requestHttp;
-  const request = send(url, options);
+async function exchange(request: ClientRequest, body: Buffer | undefined): Promise<Response> {
   const answer = await answerOf(request, body);
   try {
     const { statusCode: status = 0 } = answer;
@@ -122,6 +134,7 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
 /** The message names the origin alone: a path and a query may hold keys. */
 function toError(cause: unknown, { origin }: URL, { server, signal }: AuthFetchOptions, isLate: boolean): BelljarError {
   if (signal?.aborted) return new BelljarError("CANCELLED", `The login of "${server}" was cancelled`, { cause });
+  if (cause instanceof BelljarError) return cause;
   const about = `The login of "${server}" asked ${origin}`;
   if (cause instanceof TooNear) return new BelljarError("SERVER_INCOMPATIBLE", `The login of "${server}" leads to ${origin}, ${TOO_NEAR}`);
   if (cause instanceof BadAnswer) return new BelljarError("SERVER_INCOMPATIBLE", `${about}, whose answer was not read: ${cause.message}`);

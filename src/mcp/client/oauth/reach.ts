@@ -1,5 +1,7 @@
 import { lookup as resolve } from "node:dns/promises";
-import { BlockList, isIP, isIPv4 } from "node:net";
+import { isIP } from "node:net";
+import { isLoopbackAddress, kindOfAddress } from "../../../network/egress/addresses.ts";
+import { toCanonicalHost } from "../../../network/host-name.ts";
 
 /**
  * How far an address is from this machine. `never` are addresses that no server of MCP has: link-local ones, behind which clouds keep their
@@ -7,37 +9,13 @@ import { BlockList, isIP, isIPv4 } from "node:net";
  */
 export type Reach = "loopback" | "private" | "public" | "never";
 
-const RANGES: Readonly<Record<Exclude<Reach, "public">, readonly string[]>> = {
-  loopback: ["127.0.0.0/8", "::1/128"],
-  private: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15", "fc00::/7"],
-  never: [
-    "0.0.0.0/8",
-    "169.254.0.0/16",
-    "100.100.100.200/32",
-    "168.63.129.16/32",
-    "192.0.0.0/24",
-    "224.0.0.0/4",
-    "240.0.0.0/4",
-    "::/128",
-    "fe80::/10",
-    "fec0::/10",
-    "ff00::/8",
-    "fd00:ec2::/32",
-    "fd20:ce::254/128",
-  ],
-};
-const LISTS = { never: toList(RANGES.never), loopback: toList(RANGES.loopback), private: toList(RANGES.private) };
-/** An IPv4 address inside an IPv6 one: mapped, or translated by NAT64. */
-const EMBEDDED = toList(["::ffff:0:0/96", "64:ff9b::/96"]);
-
-/** The reach of an IP address. */
+/** The reach of an IP address, by the table of addresses that the network policies of sandboxes use too. An address with a zone has none. */
 export function reachOf(address: string): Reach {
-  const bare = address.split("%", 1)[0] ?? "";
-  const embedded = isIPv4(bare) ? undefined : embeddedIn(bare);
-  if (embedded !== undefined) return reachOf(embedded);
-  const family = isIPv4(bare) ? "ipv4" : "ipv6";
-  const found = (["never", "loopback", "private"] as const).find((reach) => LISTS[reach].check(bare, family));
-  return found ?? "public";
+  const canonical = toCanonicalHost(address);
+  const kind = canonical === undefined ? "closed" : kindOfAddress(canonical);
+  if (canonical === undefined || kind === "closed") return "never";
+  if (kind === "public") return "public";
+  return isLoopbackAddress(canonical) ? "loopback" : "private";
 }
 
 /**
@@ -45,7 +23,11 @@ export function reachOf(address: string): Reach {
  * could have this machine ask its own network.
  */
 export function mayName(server: Reach, address: string): boolean {
-  const reach = reachOf(address);
+  return isWithin(server, reachOf(address));
+}
+
+/** Whether a reach is that of a server, or a farther one. */
+export function isWithin(server: Reach, reach: Reach): boolean {
   if (reach === "never" || server === "never") return false;
   return NEARNESS[reach] <= NEARNESS[server];
 }
@@ -70,25 +52,4 @@ export function isLoopbackUrl(url: URL): boolean {
 /** Without the brackets of IPv6. */
 export function bareHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
-}
-
-function embeddedIn(address: string): string | undefined {
-  if (!EMBEDDED.check(address, "ipv6")) return undefined;
-  const { hostname } = new URL(`http://[${address}]`);
-  const [low = 0, high = 0] = hostname
-    .slice(1, -1)
-    .split(":")
-    .slice(-2)
-    .map((group) => Number.parseInt(group || "0", 16))
-    .toReversed();
-  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");
-}
-
-function toList(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = "", bits] = range.split("/");
-    list.addSubnet(address, Number(bits), isIPv4(address) ? "ipv4" : "ipv6");
-  }
-  return list;
 }

@@ -2,6 +2,7 @@ import type { AuthorizationServerMetadata, FetchLike } from "@modelcontextprotoc
 import { computeScopeUnion, isStrictScopeSuperset, OAuthError, refreshAuthorization } from "@modelcontextprotocol/client";
 import { ShareByKey } from "../../../async/share-by-key.ts";
 import { BelljarError } from "../../../errors.ts";
+import type { HttpWay } from "../transport/http-way.ts";
 import { createAuthFetch } from "./auth-fetch.ts";
 import type { OAuthSettings } from "./auth-settings.ts";
 import { logIn, toTokens } from "./log-in.ts";
@@ -22,6 +23,8 @@ export interface LoginOptions {
   readonly folder: string;
   /** What a person does to log in to this server, as in "run `belljar client login NAME`". */
   readonly advice: (server: string) => string;
+  /** How the requests of a login leave this machine now. Absent, and where it gives none: each one may. */
+  readonly way?: (() => Promise<HttpWay | undefined>) | undefined;
 }
 
 export interface LoginServer {
@@ -237,7 +240,7 @@ export class ServerLogin {
     const reach = await reachOfHost(url).catch((cause: unknown) => {
       throw new BelljarError("SERVER_UNREACHABLE", `The server "${server}" cannot be reached: its name is not known`, { cause });
     });
-    return createAuthFetch({ server, reach, signal });
+    return createAuthFetch({ server, reach, signal, way: await this.#options.way?.() });
   }
 }
 

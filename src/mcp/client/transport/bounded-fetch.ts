@@ -12,9 +12,9 @@ const EVENT_END_MAX = 4;
  * gzip of little. Of a stream of events each event counts alone. A body beyond the bound fails with `RESULT_TOO_LARGE`. `tooLarge` is told of
  * an event, because the stream does not tell who waits for it.
  */
-export function boundedFetch(server: string, tooLarge: (error: BelljarError) => void): FetchLike {
+export function boundedFetch(server: string, tooLarge: (error: BelljarError) => void, fetchFn: FetchLike = fetch): FetchLike {
   return async (url, init) => {
-    const response = await fetch(url, init);
+    const response = await fetchFn(url, init);
     if (!response.body) return response;
     const { status, statusText, headers } = response;
     const isStream = headers.get("content-type")?.trim().toLowerCase().startsWith("text/event-stream") === true;

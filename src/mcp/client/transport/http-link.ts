@@ -1,10 +1,11 @@
-import type { Transport } from "@modelcontextprotocol/client";
+import type { FetchLike, Transport } from "@modelcontextprotocol/client";
 import { SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
 import type { HttpTarget } from "../config/resolve-server.ts";
 import { withLogin } from "../oauth/login-fetch.ts";
 import type { ServerLogin } from "../oauth/server-login.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
+import { fetchBy, type HttpWay } from "./http-way.ts";
 
 /** Answers on their way to one server. */
 const ANSWERS_MAX = 1000;
@@ -16,17 +17,32 @@ export interface HttpLink {
   readonly failure: () => BelljarError | undefined;
 }
 
-/**
- * A connection that a server can fill neither with what it sends nor with what it does not take. It is closed then. Its requests have the
- * token of the login, if there is one.
- */
-export function createHttpLink(kind: "http" | "sse", { name, url, headers }: HttpTarget, login?: ServerLogin): HttpLink {
+export interface HttpLinkOptions {
+  /** Whose token the requests have. */
+  readonly login?: ServerLogin | undefined;
+  /** Absent: each request may leave. */
+  readonly way?: HttpWay | undefined;
+}
+
+/** A connection that a server can fill neither with what it sends nor with what it does not take. It is closed then. */
+export function createHttpLink(kind: "http" | "sse", { name, url, headers }: HttpTarget, { login, way }: HttpLinkOptions): HttpLink {
   let failure: BelljarError | undefined;
   const fail = (error: BelljarError): void => {
     failure ??= error;
     void transport.close();
   };
-  const bounded = boundedFetch(name, fail);
+  // The SDK's transport of HTTP with SSE keeps only the words of an error.
+  let refusal: BelljarError | undefined;
+  const noting: FetchLike = async (address, init) => {
+    refusal = undefined;
+    try {
+      return await (way ? fetchBy(way) : fetch)(address, init);
+    } catch (cause) {
+      if (cause instanceof BelljarError) refusal = cause;
+      throw cause;
+    }
+  };
+  const bounded = boundedFetch(name, fail, noting);
   // A server must not send this machine to others, nor its keys.
   const options = {
     requestInit: { headers: { ...headers } },
@@ -39,7 +55,7 @@ export function createHttpLink(kind: "http" | "sse", { name, url, headers }: Htt
     fail(error);
     return error;
   });
-  return { transport, failure: () => failure };
+  return { transport, failure: () => failure ?? (kind === "sse" ? refusal : undefined) };
 }
 
 function limitAnswers(transport: Transport, refuse: () => BelljarError): void {

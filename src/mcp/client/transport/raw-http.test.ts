@@ -198,3 +198,22 @@ it("sends the token of a login, and leaves what is refused for it to whoever kno
   await expect(raw.call()).rejects.toMatchObject({ status: 403 });
   expect(seen).toEqual(["Bearer one", "Bearer t", "Bearer three"]);
 });
+
+it("tells each of two calls what came with its own answer, and no other handler", async () => {
+  const heard: string[] = [];
+  const hear =
+    (who: string) =>
+    ({ data }: { readonly data?: unknown }): void =>
+      void heard.push(`${who} ${String(data)}`);
+  await using raw = await openRaw(({ id }, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const tell = (message: object): boolean => response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`);
+    tell({ method: "notifications/message", params: { level: "info", data: id } });
+    tell({ id, result: { content: [] } });
+    response.end();
+  }, hear("all"));
+  await Promise.all([raw.call({ logged: hear("first") }), raw.call({ logged: hear("second") })]);
+  expect(heard.toSorted()).toEqual(["first 1", "second 2"]);
+  await raw.call();
+  expect(heard.at(-1)).toBe("all 3");
+});

@@ -9,6 +9,7 @@ import type { JsonObject } from "../json-object.ts";
 import { encodeHeader } from "../param-headers.ts";
 import { EventStream } from "./event-stream.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
+import type { HttpWay } from "./http-way.ts";
 import { MESSAGE_MAX_BYTES } from "./message-lines.ts";
 
 /** A server may close a connection that nobody uses at the moment when it is used again. Most keep them for five seconds. */
@@ -26,6 +27,8 @@ export interface RawHttpOptions {
   readonly logged?: ((params: JsonObject) => void) | undefined;
   /** The token of the login that requests are sent with, if the person has logged in. */
   readonly token?: (() => Promise<string | undefined>) | undefined;
+  /** How requests leave this machine. Default: each one may. */
+  readonly way?: HttpWay | undefined;
 }
 
 export interface RawCall {
@@ -36,6 +39,8 @@ export interface RawCall {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly onProgress?: ((params: { readonly progress: number }) => void) | undefined;
+  /** Default: the one of all calls. */
+  readonly logged?: ((params: JsonObject) => void) | undefined;
 }
 
 /**
@@ -45,13 +50,17 @@ export interface RawCall {
 export class RawHttp implements Disposable {
   readonly #options: RawHttpOptions;
   readonly #agent: Agent;
+  readonly #way: HttpWay;
   #id = 0;
   #isElsewhere = false;
 
   constructor(options: RawHttpOptions) {
     this.#options = options;
     const kept = { keepAlive: true, timeout: IDLE_MS };
-    this.#agent = options.url.protocol === "https:" ? new SecureAgent(kept) : new Agent(kept);
+    const isSecure = options.url.protocol === "https:";
+    const agent = isSecure ? new SecureAgent(kept) : new Agent(kept);
+    this.#agent = agent;
+    this.#way = options.way ?? { open: (url, start) => (isSecure ? secureRequest : request)(url, { ...start, agent }) };
   }
 
   /** True once the server has sent a request elsewhere. */
@@ -100,9 +109,8 @@ export class RawHttp implements Disposable {
     };
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...asked, _meta: meta } }));
     const named = nameOf(method, params);
-    const sent = (url.protocol === "https:" ? secureRequest : request)(url, {
+    const sent = this.#way.open(url, {
       method: "POST",
-      agent: this.#agent,
       signal,
       headers: {
         "content-type": "application/json",
@@ -135,22 +143,22 @@ export class RawHttp implements Disposable {
     throw this.#incompatible(`answered with ${type ?? "no type of content"}`);
   }
 
-  async #takeEvents(response: IncomingMessage, id: number, { onProgress }: RawCall): Promise<JsonObject> {
+  async #takeEvents(response: IncomingMessage, id: number, call: RawCall): Promise<JsonObject> {
     const events = new EventStream(() => this.#tooLarge());
     for await (const chunk of response as AsyncIterable<Buffer>) {
       for (const data of events.read(chunk)) {
         const message = parseJson(data);
         if (!isRecord(message)) continue;
         if (message["method"] === undefined) return this.#take(message, id);
-        this.#hear(message, id, onProgress);
+        this.#hear(message, id, call);
       }
     }
     throw new BelljarError("SERVER_UNREACHABLE", `The server "${this.#options.name}" ended its answer before it was there`);
   }
 
-  #hear({ method, params }: JsonObject, id: number, onProgress: RawCall["onProgress"]): void {
+  #hear({ method, params }: JsonObject, id: number, { onProgress, logged = this.#options.logged }: RawCall): void {
     if (!isRecord(params)) return;
-    if (method === "notifications/message") this.#options.logged?.(params);
+    if (method === "notifications/message") logged?.(params);
     if (method !== "notifications/progress" || params["progressToken"] !== id) return;
     if (typeof params["progress"] === "number") onProgress?.({ ...params, progress: params["progress"] });
   }

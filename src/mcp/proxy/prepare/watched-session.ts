@@ -96,7 +96,8 @@ function toShown(cause: unknown, lines: readonly string[], { mask }: SessionWatc
   return new BelljarError(cause.code, message, plain === cause.message ? { cause } : {});
 }
 
-function remedy(name: string, rules: readonly string[]): string {
+/** The line to add to the entry of a server, so that it may have what was refused to it. */
+export function remedy(name: string, rules: readonly string[]): string {
   const field = JSON.stringify({ allow: rules });
   return `To allow it, add to the entry of the server "${name}": "network": ${field}`;
 }

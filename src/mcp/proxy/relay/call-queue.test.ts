@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { CallQueue } from "./call-queue.ts";
 
 const { signal } = new AbortController();
-const open = (queue: number): CallQueue => new CallQueue({ server: "one", concurrency: 2, queue });
+const open = (queue: number): CallQueue => new CallQueue({ server: "one", concurrency: 2, queue, owner: "ann" });
 
 /** Enters, and writes down when it has its place. */
 async function enter(queue: CallQueue, name: string, log: string[], given = signal): Promise<Disposable> {
@@ -64,4 +64,33 @@ it("lets one caller fill a quarter of the queue, and others the rest", async () 
   await expect(queue.enter("eve", signal)).rejects.toMatchObject({ code: "SERVER_BUSY", message: expect.stringContaining("8 wait") });
   for (const place of places) place[Symbol.dispose]();
   for (const one of waiting) (await one)[Symbol.dispose]();
+});
+
+it("gives a caller who is not the owner half of the places, and the rest to others", async () => {
+  const [queue, log] = [new CallQueue({ server: "one", concurrency: 4, queue: 16, owner: "ann" }), [] as string[]];
+  const first = [await queue.enter("bob", signal), await queue.enter("bob", signal)];
+  const third = queue.enter("bob", signal).then((place) => (log.push("bob"), place));
+  const others = [await queue.enter("cay", signal), await queue.enter("ann", signal)];
+  expect(log, "one more of its own waits beside free places").toEqual([]);
+  others[0]?.[Symbol.dispose]();
+  const cay = await queue.enter("cay", signal);
+  expect(log).toEqual([]);
+  first[0]?.[Symbol.dispose]();
+  (await third)[Symbol.dispose]();
+  for (const place of [cay, first[1], others[1]]) place?.[Symbol.dispose]();
+  // The owner may have all.
+  await Promise.all([1, 2, 3, 4].map(() => queue.enter("ann", signal)));
+});
+
+it("gives a place to whoever has the fewest, before those who came earlier", async () => {
+  const [queue, log] = [new CallQueue({ server: "one", concurrency: 3, queue: 16, owner: "ann" }), [] as string[]];
+  const places = [await queue.enter("ann", signal), await queue.enter("ann", signal), await queue.enter("ann", signal)];
+  const enter = (name: string): Promise<unknown> => queue.enter(name, signal).then(() => log.push(name));
+  const waiting = [enter("ann"), enter("ann"), enter("bob")];
+  places[0]?.[Symbol.dispose]();
+  await waiting[2];
+  expect(log).toEqual(["bob"]);
+  places[1]?.[Symbol.dispose]();
+  await waiting[0];
+  expect(log).toEqual(["bob", "ann"]);
 });

@@ -20,6 +20,12 @@ export function keyOf({ principal, clientId }: Pick<RelayContext, "principal" | 
   return JSON.stringify([principal.id, clientId ?? null]);
 }
 
+/** The key of the one instance of a server whose callers share it. */
+export const SHARED = "shared";
+
+/** Gives the key of a caller's instance of a server. */
+export type KeyOf = (context: Pick<RelayContext, "principal" | "clientId">) => string;
+
 /** Whose instance that is: the same for all clients of a caller. */
 export function holderOf(key: string): string {
   const parsed: unknown = key.startsWith("[") ? JSON.parse(key) : undefined;

@@ -10,7 +10,7 @@ import { OpenCall } from "../open-call.ts";
 import type { ServerInstance } from "../server-instance.ts";
 import { CallQueue } from "./call-queue.ts";
 import { LISTS } from "./server-lists.ts";
-import { keyOf, type RelayContext } from "./relay-context.ts";
+import { type KeyOf, keyOf, type RelayContext, SHARED } from "./relay-context.ts";
 
 /** A call has a clock of its own. */
 const NO_LIMIT_MS = 24 * 3_600_000;
@@ -24,6 +24,9 @@ const OF_LOG = "io.modelcontextprotocol/logLevel";
 export interface ServerCallsOptions {
   readonly server: HubServer;
   readonly instances: Instances<ServerInstance>;
+  readonly keyOf: KeyOf;
+  /** The id of a caller who may have all places. */
+  readonly owner: string;
   /** How many calls it answers at once, and how many may wait. */
   readonly concurrency: number;
   readonly queue: number;
@@ -60,7 +63,7 @@ export class ServerCalls {
 
   async #make(call: OpenCall, context: RelayContext, asked: Asked): Promise<JsonObject> {
     const { instances } = this.#options;
-    const key = keyOf(context);
+    const key = this.#options.keyOf(context);
     let isLost = false;
     const ask = async (instance: ServerInstance): Promise<JsonObject> => {
       call.resume();
@@ -70,7 +73,7 @@ export class ServerCalls {
       });
     };
     // It has served no caller yet.
-    instances.handOver(LISTS, key);
+    if (key !== SHARED) instances.handOver(LISTS, key);
     // The start has a limit of its own.
     call.pause();
     try {
@@ -84,9 +87,10 @@ export class ServerCalls {
 
   async #ask(instance: ServerInstance, call: OpenCall, context: RelayContext, { method, params }: Asked): Promise<JsonObject> {
     const { session, calls } = instance;
-    using _open = calls.add(call);
+    using _open = calls.add(call, keyOf(context));
     const onProgress = (progress: Progress): void => context.progress?.(toProgress(progress));
-    const options = { signal: call.signal, onProgress, timeoutMs: NO_LIMIT_MS, takesQuestions: true as const };
+    const logged = (told: JsonObject): void => call.log(told);
+    const options = { signal: call.signal, onProgress, logged, timeoutMs: NO_LIMIT_MS, takesQuestions: true as const };
     const told = { ...params, ...metaOf(context, session.era) };
     let again: JsonObject = {};
     try {
@@ -96,7 +100,9 @@ export class ServerCalls {
         again = await this.#answered(call, answer);
       }
     } catch (cause) {
-      if (call.signal.aborted && context.clientId === undefined) calls.silence();
+      // What it asks from now on may belong to the call that was given up, and reach somebody else.
+      const isOthersToo = context.clientId === undefined || this.#options.keyOf(context) === SHARED;
+      if (call.signal.aborted && isOthersToo) calls.silence();
       throw cause;
     }
   }

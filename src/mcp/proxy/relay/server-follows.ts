@@ -1,13 +1,20 @@
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
+import { BelljarError } from "../../../errors.ts";
 import type { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
+import { Subscriptions } from "./subscriptions.ts";
 
 const AGAIN_FIRST_MS = 1_000;
 const AGAIN_LAST_MS = 300_000;
+/** Of one caller, at one server. */
+const FOLLOWED_MAX = 256;
 
 interface Follower {
+  /** Of the instance that tells it. */
   readonly key: string;
+  /** The id of the caller. */
+  readonly caller: string;
   readonly uri: string;
   readonly updated: () => void;
 }
@@ -18,14 +25,18 @@ interface Follower {
  */
 export class ServerFollows {
   readonly #instances: Instances<ServerInstance>;
+  readonly #subscriptions = new Subscriptions();
   readonly #followers = new Set<Follower>();
 
   constructor(instances: Instances<ServerInstance>) {
     this.#instances = instances;
   }
 
-  /** Calls `updated` until what it gives is disposed. Rejects as the start and the server's answer do. */
+  /** Calls `updated` until what it gives is disposed. Rejects as the start and the server's answer do, and with `QUOTA_EXCEEDED`. */
   async follow(follower: Follower, signal: AbortSignal): Promise<Disposable> {
+    const own = [...this.#followers].filter(({ caller }) => caller === follower.caller).length;
+    if (own >= FOLLOWED_MAX)
+      throw new BelljarError("QUOTA_EXCEEDED", `You follow ${FOLLOWED_MAX} resources of this server: unsubscribe from some of them`);
     const life = new AbortController();
     const giveUp = (): void => life.abort(signal.reason);
     signal.addEventListener("abort", giveUp, { once: true });
@@ -57,7 +68,7 @@ export class ServerFollows {
   /** Resolves once the instance has ended, or nobody follows the resource any more. */
   async #hold({ key, uri }: Follower, signal: AbortSignal, begun: () => void): Promise<void> {
     await this.#instances.use(key, signal, async ({ session, ended }) => {
-      await using following = await session.follow(uri, signal);
+      await using following = await this.#subscriptions.follow(session, uri, signal);
       begun();
       await Promise.race([ended, following.ended, aborted(signal)]);
     });

@@ -15,6 +15,7 @@ it("tells of the first that it leaves out of each list", async () => {
   let resolve: (listed: Listed) => void = () => undefined;
   const promise = new Promise<Listed>((done) => (resolve = done));
   await using _lists = new ServerLists({
+    key: "lists",
     name: "any",
     instances,
     take: async (one) => resolve(one),

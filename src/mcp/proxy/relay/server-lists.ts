@@ -12,7 +12,7 @@ const AGAIN_LAST_MS = 300_000;
 /** Of all pages of all lists. */
 const LIST_MS = 60_000;
 const NO_LIMIT_MS = 24 * 3_600_000;
-/** The key of the instance that lists. */
+/** The key of an instance that lists, where each caller has its own. */
 export const LISTS = "lists";
 
 const TOOLS: ItemList = { method: "tools/list", field: "tools", capability: "tools", key: "name" };
@@ -29,6 +29,8 @@ export interface ServerListsOptions {
   /** Of the server. */
   readonly name: string;
   readonly instances: Instances<ServerInstance>;
+  /** The key of the instance that lists. */
+  readonly key: string;
   /** Is given each new list. */
   readonly take: (listed: Listed) => Promise<void>;
   readonly report: (problem: string) => void;
@@ -73,6 +75,11 @@ export class ServerLists implements AsyncDisposable {
   /** A person has logged in, which may be what the server waited for. */
   loggedIn(): void {
     if (this.#state.state !== "ready") this.#want();
+  }
+
+  /** The same for whoever waits. Resolves once it lists what it has, or has failed. */
+  async againIfNeeded(): Promise<void> {
+    if (this.#state.state !== "ready") await this.restart();
   }
 
   /** Lists anew. Resolves once that has succeeded or failed. */
@@ -123,7 +130,7 @@ export class ServerLists implements AsyncDisposable {
   /** Never rejects. */
   async #look(): Promise<void> {
     const { instances, take, stateChanged } = this.#options;
-    const key = (this.#teller && instances.keyOf(this.#teller)) ?? LISTS;
+    const key = (this.#teller && instances.keyOf(this.#teller)) ?? this.#options.key;
     try {
       await instances.use(key, this.#closing.signal, async ({ session }) => take(await this.#list(session)));
       this.#state = { state: "ready" };

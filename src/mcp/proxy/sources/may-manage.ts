@@ -14,6 +14,20 @@ export function assertMayManage(principal: Principal): void {
 }
 
 /**
+ * Throws `FORBIDDEN` for a caller who may not manage servers, and for one without a token, which any program of the machine is, and a server that a
+ * person named at the machine: whoever logs in there decides to whose account its callers write.
+ */
+export function assertMayLogIn(
+  principal: Principal,
+  { name, isOfNetwork }: { readonly name: string; readonly isOfNetwork: boolean },
+): void {
+  assertMayManage(principal);
+  if (!principal.isAnybody || isOfNetwork) return;
+  const advice = `use \`belljar server login ${name}\` at the machine`;
+  throw new BelljarError("FORBIDDEN", `The MCP server "${name}" was named at the machine, and nobody logs in to it over HTTP: ${advice}`);
+}
+
+/**
  * Throws `FORBIDDEN` for a caller without a token, which any program of the machine is, and a server that reaches the machine: one of the named file, one
  * without a sandbox, or one that sees a folder of the host.
  */

@@ -7,6 +7,8 @@ import type { HubFile, HubServer, McpServerDetails, McpServerInfo, UnusableServe
 import { type Hub, unknownServer } from "../hub.ts";
 import type { UpdatedProgram } from "../prepare/package-programs.ts";
 import { digestOf } from "../../../files/canonical.ts";
+import type { BegunLogin } from "../relay/held-login.ts";
+import type { LoginWish } from "../relay/upstream-login.ts";
 import type { NamedFile } from "./named-file.ts";
 import {
   isApproved,
@@ -20,6 +22,7 @@ import {
 } from "./server-store.ts";
 import { assertMayApprove, assertMayManage, mayManage } from "./may-manage.ts";
 import { assertMayHave } from "./may-have.ts";
+import { toAdd } from "./to-add.ts";
 import { readStoredServer } from "./stored-entry.ts";
 
 /** Entries by name, as hosts write them. */
@@ -121,6 +124,16 @@ export class ServedServers implements AsyncDisposable {
     return this.#options.hub.update(principal, name, signal);
   }
 
+  /** Begins a login, which `finishLogin` ends. Rejects as `Hub.beginLogin`. */
+  beginLogin(principal: Principal, name: string, wish: LoginWish, signal: AbortSignal): Promise<BegunLogin> {
+    return this.#options.hub.beginLogin(principal, name, wish, signal);
+  }
+
+  /** Rejects as `Hub.finishLogin`. */
+  finishLogin(principal: Principal, name: string, query: URLSearchParams): Promise<void> {
+    return this.#options.hub.finishLogin(principal, name, query);
+  }
+
   /**
    * Adds servers to the principal's own, or puts them in the place of those of the same names: all or none. Servers of a caller without the
    * scope `servers` wait for an approval. Rejects with `CONFIG_INVALID`, `FORBIDDEN`, `MCP_SERVER_NAME_TAKEN` and `QUOTA_EXCEEDED`.
@@ -131,7 +144,7 @@ export class ServedServers implements AsyncDisposable {
     for (const [name, entry] of Object.entries(entries)) {
       this.#assertFree(principal, name);
       const stored: StoredServer = { entry, origin: "network" };
-      const server = await readStoredServer(principal.id, name, stored, scope);
+      const server = await readStoredServer(name, stored, scope);
       if (server) await assertMayHave(principal, server);
       added.set(name, mayManage(principal) ? { ...stored, approved: digestOf(entry) } : stored);
     }
@@ -231,7 +244,7 @@ export class ServedServers implements AsyncDisposable {
 
   async #readOne(owner: string, name: string, stored: StoredServer): Promise<ReadServer> {
     try {
-      const server = await readStoredServer(owner, name, stored, this.#options.scope);
+      const server = await readStoredServer(name, stored, this.#options.scope);
       return isApproved(stored) ? { server } : { waiting: server };
     } catch (problem) {
       if (!(problem instanceof BelljarError)) throw problem;
@@ -242,7 +255,7 @@ export class ServedServers implements AsyncDisposable {
   /** Whether the local user might add it over HTTP now. */
   async #mayBeAdded(name: string, entry: StoredServer["entry"]): Promise<boolean> {
     try {
-      const server = await readStoredServer(LOCAL.id, name, { entry, origin: "network" }, this.#options.scope);
+      const server = await readStoredServer(name, { entry, origin: "network" }, this.#options.scope);
       if (server) await assertMayHave(LOCAL, server);
       return true;
     } catch (cause) {
@@ -272,17 +285,4 @@ interface ReadServer {
   readonly server?: HubServer | undefined;
   readonly waiting?: HubServer | undefined;
   readonly unusable?: UnusableServer;
-}
-
-/** An entry that is approved and comes once more stays so. Throws `FORBIDDEN` for one that would take the place of an approved other one. */
-function toAdd(principal: Principal, servers: StoredServers, added: StoredServers): StoredServers {
-  return new Map(
-    [...added].map(([name, one]) => {
-      const known = servers.get(name);
-      if (!known || !isApproved(known)) return [name, one];
-      const isSame = known.origin === one.origin && digestOf(known.entry) === digestOf(one.entry);
-      if (!isSame) assertMayManage(principal);
-      return [name, isSame ? known : one];
-    }),
-  );
 }

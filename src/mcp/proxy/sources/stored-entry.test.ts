@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { NetworkPolicy } from "../../../network/policy.ts";
 import { LOCAL, type Principal } from "../../../sandbox/sandbox.ts";
 import { assertMayHave } from "./may-have.ts";
 import { readStoredServer } from "./stored-entry.ts";
@@ -12,8 +13,8 @@ const HOST = {
   inputs: new Map<string, string>(),
   lookOnHost: (path: string) => (looked.push(path), "folder" as const),
 };
-const read = (entry: Record<string, unknown>, origin: "machine" | "network" = "network", owner = LOCAL.id) =>
-  readStoredServer(owner, "one", { entry, origin }, HOST);
+const read = (entry: Record<string, unknown>, origin: "machine" | "network" = "network") =>
+  readStoredServer("one", { entry, origin }, HOST);
 
 it.each<[field: string, entry: Record<string, unknown>]>([
   ["isolation", { command: "sh", isolation: "none" }],
@@ -57,17 +58,37 @@ it("reads an entry of the machine as a file that a person named", async () => {
   await expect(read({ command: "sh", args: ["/srv/private"] }, "machine")).rejects.toMatchObject({ code: "CONFIG_INVALID" });
 });
 
-it("lets the local user alone name an address over HTTP", async () => {
-  expect((await read({ url: "http://127.0.0.1:1/mcp" }))?.target).toMatchObject({ kind: "any" });
-  await expect(read({ url: "http://127.0.0.1:1/mcp" }, "network", TOKEN.id)).rejects.toMatchObject({ code: "FORBIDDEN" });
+it("knows of a server whose address came over HTTP that it did, also if it is logged in to", async () => {
+  const entry = { url: "http://127.0.0.1:1/mcp", auth: { type: "oauth" } };
+  expect(await read(entry)).toMatchObject({ isOfNetwork: true, target: { kind: "any", oauth: { isAsked: true } } });
+  expect(await read(entry, "machine")).not.toHaveProperty("isOfNetwork");
 });
 
-it("lets nobody but the local user have a server that is logged in to, whatever it names", async () => {
-  const entry = { url: "http://127.0.0.1:1/mcp", auth: { type: "oauth" } };
-  expect(await read(entry)).toMatchObject({ isOfNetwork: true, target: { oauth: { isAsked: true } } });
-  expect(await read(entry, "machine")).not.toHaveProperty("isOfNetwork");
-  for (const origin of ["httpUrl", "serverUrl"])
-    await expect(read({ [origin]: entry.url, auth: entry.auth }, "network", TOKEN.id)).rejects.toMatchObject({ code: "FORBIDDEN" });
+it.each<[url: string, network: NetworkPolicy | undefined, missing: string | undefined]>([
+  ["https://mcp.example.com/mcp", undefined, undefined],
+  ["https://mcp.example.com:8443/mcp", undefined, undefined],
+  ["https://mcp.example.com/mcp", "none", "https://mcp.example.com"],
+  ["https://mcp.example.com/mcp", { allow: ["other.example.com"] }, "https://mcp.example.com"],
+  ["https://mcp.example.com/mcp", { allow: ["https://*.example.com"] }, undefined],
+  ["https://mcp.example.com:8443/mcp", { allow: ["*.example.com"] }, "https://mcp.example.com:8443"],
+  ["http://127.0.0.1:1/mcp", undefined, "127.0.0.1:1"],
+  ["http://169.254.169.254/mcp", undefined, "169.254.169.254:80"],
+  ["http://localhost:1/mcp", "all", "localhost:1"],
+  ["http://127.0.0.1:1/mcp", { allow: ["127.0.0.1:1"] }, undefined],
+])("has a token name %s with the network %j if its sandboxes may go there", async (url, network, missing) => {
+  const server = await read({ url });
+  if (!server) throw new Error("no server");
+  const may = assertMayHave({ ...TOKEN, grants: network === undefined ? {} : { network } }, server);
+  if (missing === undefined) return may;
+  return expect(may).rejects.toMatchObject({ code: "FORBIDDEN", message: expect.stringContaining(`network:${missing}`) as string });
+});
+
+it("judges a token by the network that the entry of an address names", async () => {
+  const server = await read({ url: "https://mcp.example.com/mcp", network: { allow: ["mcp.example.com", "10.0.0.1:443"] } });
+  if (!server) throw new Error("no server");
+  expect(server.settings.reaches).toEqual({ allow: ["mcp.example.com", "10.0.0.1:443"] });
+  await expect(assertMayHave(TOKEN, server)).rejects.toMatchObject({ code: "FORBIDDEN" });
+  await assertMayHave(LOCAL, server);
 });
 
 it("gives a folder of the host to nobody without the scope for it, and to the local user only at the machine", async () => {
@@ -88,11 +109,10 @@ it("gives a server no network beyond its owner's", async () => {
 
 it("gives a server that came over HTTP no secret's value, whoever sent it", async () => {
   const raw = { command: "sh", secrets: { key: { env: "KEY", deliver: "raw" } } };
-  for (const owner of [LOCAL.id, TOKEN.id])
-    await expect(read(raw, "network", owner)).rejects.toMatchObject({
-      code: "FORBIDDEN",
-      message: expect.stringContaining('"one", secrets.key: ') as string,
-    });
+  await expect(read(raw)).rejects.toMatchObject({
+    code: "FORBIDDEN",
+    message: expect.stringContaining('"one", secrets.key: ') as string,
+  });
   expect((await read(raw, "machine"))?.settings.secrets).toEqual({ key: { env: "KEY" } });
   const held = { command: "sh", secrets: { key: { env: "KEY", hosts: ["api.example.com"] } } };
   expect((await read(held))?.settings.secrets).toMatchObject({ key: { hosts: ["api.example.com"] } });

@@ -1,4 +1,3 @@
-import { LOCAL } from "../../../sandbox/sandbox.ts";
 import { isRecord } from "../../client/config/is-record.ts";
 import { readEntry } from "../../client/config/read-entry.ts";
 import { type HubScope, readHubServer } from "../hub-file.ts";
@@ -19,7 +18,6 @@ const VALUES = ["command", "env", "environment", "headers", "http_headers", "aut
  * wrote it to the file. Rejects with `CONFIG_INVALID` and `FORBIDDEN`.
  */
 export async function readStoredServer(
-  owner: string,
   name: string,
   { entry, origin }: Pick<StoredServer, "entry" | "origin">,
   scope: HubScope,
@@ -27,7 +25,7 @@ export async function readStoredServer(
   const isOfNetwork = origin === "network";
   const place = { file: FILE, name, expands: !isOfNetwork };
   const config = readEntry(entry, place);
-  if (isOfNetwork) assertReachesNoHost(owner, name, entry);
+  if (isOfNetwork) assertReachesNoHost(name, entry);
   const server = await readHubServer({ name, config }, entry, { file: FILE, scope: isOfNetwork ? NOTHING : scope });
   if (!server || !isOfNetwork) return server;
   assertReadsNoSecret(server);
@@ -43,7 +41,7 @@ function assertReadsNoSecret({ name, settings: { secrets = {} } }: HubServer): v
 }
 
 /** Throws `FORBIDDEN`. What is allowed here is read without any fact of the host. */
-function assertReachesNoHost(owner: string, name: string, entry: StoredServer["entry"]): void {
+function assertReachesNoHost(name: string, entry: StoredServer["entry"]): void {
   if (Object.hasOwn(entry, "isolation") && entry["isolation"] !== "sandbox")
     throw forbiddenField(
       name,
@@ -55,8 +53,6 @@ function assertReachesNoHost(owner: string, name: string, entry: StoredServer["e
     throw forbiddenField(name, reading, "what is on the server's machine is never read over HTTP: write the value");
   const named = VALUES.find((field) => Object.hasOwn(entry, field) && textsOf(entry[field]).some((text) => text.includes("${")));
   if (named !== undefined) throw forbiddenField(name, named, "${...} is never read over HTTP: write the value");
-  if (owner !== LOCAL.id && entry["command"] === undefined)
-    throw forbiddenField(name, "url", "only the local user may name an address over HTTP, because the server's own machine would ask it");
 }
 
 function textsOf(value: unknown): readonly string[] {

@@ -18,7 +18,7 @@ export async function storedFolders(
   for (const owner of owners) {
     const stored = await ifReadable(store.read(owner));
     for (const [name, one] of stored ?? []) {
-      const server = await ifReadable(readStoredServer(owner, name, one, scope));
+      const server = await ifReadable(readStoredServer(name, one, scope));
       if (server) found.push(server);
     }
   }

@@ -50,8 +50,8 @@ function surface(name: string, reach: RoutedSurface["reach"]): RoutedSurface {
 }
 
 async function openOrigin(more: Partial<SurfaceAppOptions> = {}) {
-  const tls = createServerCertificates(authority);
-  const vendor = surface("vendor", { hosts: ["*.vendor.test"], headers: ["vendor-box"], tls });
+  const tls = { hosts: ["*.vendor.test"], certificates: createServerCertificates(authority) };
+  const vendor = surface("vendor", { headers: ["vendor-box"], tls });
   const origin = createOrigin([surface("home", { prefixes: ["/"] }), vendor], {
     host: "127.0.0.1",
     verifiers: [],

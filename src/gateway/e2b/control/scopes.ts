@@ -1,0 +1,8 @@
+import { changes, reads } from "../../auth/access.ts";
+
+/** What comes with a sandbox is a token for its files, processes and code: no narrower key gets one here. */
+export const CHANGES = changes("toolset:sandbox", "toolset:shell", "toolset:files", "toolset:code");
+/** Answers that tell no tokens. */
+export const READS = reads("toolset:sandbox");
+/** Answers that tell a sandbox's tokens, with which it is changed. */
+export const READS_TOKENS = CHANGES;

@@ -1,0 +1,97 @@
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import type { FilePart } from "./file-parts.ts";
+import { PARTS_MAX, readFileParts } from "./file-parts.ts";
+
+const BOUNDARY = "the boundary";
+const TYPE = `multipart/form-data; boundary="${BOUNDARY}"`;
+
+function part(disposition: string, content: string): string {
+  return `--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${content}\r\n`;
+}
+
+const END = `--${BOUNDARY}--\r\n`;
+
+async function read(
+  body: Readable | string,
+  take?: (part: FilePart) => Promise<void>,
+): Promise<readonly (readonly [string | undefined, string])[]> {
+  const found: (readonly [string | undefined, string])[] = [];
+  const whole = async ({ fileName, content }: FilePart): Promise<void> => void found.push([fileName, await text(content)]);
+  await readFileParts(typeof body === "string" ? Readable.from([Buffer.from(body)]) : body, TYPE, take ?? whole);
+  return found;
+}
+
+it("gives the files in their order, by the names that they were sent with, and drops all else", async () => {
+  const form = [
+    part('name="file"; filename="/home/user/d/b.txt"', "one"),
+    part('name="other"; filename="no"', "x".repeat(10_000)),
+    part('name="file"', "without a name"),
+    part('name="file"; filename="../ü %41;=.txt"', ""),
+    part('name="comment"', "no"),
+  ];
+  const expected = [
+    ["/home/user/d/b.txt", "one"],
+    [undefined, "without a name"],
+    ["../ü %41;=.txt", ""],
+  ];
+  expect(await read(form.join("") + END)).toEqual(expected);
+  const bytes = Buffer.from(form.join("") + END);
+  expect(await read(Readable.from(Array.from(bytes, (byte) => Buffer.of(byte))))).toEqual(expected);
+});
+
+it("refuses what is no whole form, and fails the file that is being taken", async () => {
+  const failed: unknown[] = [];
+  const take = async ({ content }: FilePart): Promise<void> =>
+    void (await text(content).catch((error: unknown) => Promise.reject(failed.push(error))));
+  await expect(read(part('name="file"; filename="a"', "cut").slice(0, -4), take)).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+  expect(failed).toHaveLength(1);
+  await expect(read("no form")).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+  await expect(readFileParts(Readable.from([]), "multipart/form-data", async () => undefined)).rejects.toMatchObject({
+    code: "ARGUMENTS_INVALID",
+  });
+});
+
+it("reads no further than the file that is being taken", async () => {
+  let sent = 0;
+  const chunk = Buffer.alloc(65_536);
+  async function* body(): AsyncGenerator<Buffer> {
+    yield Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`);
+    for (; sent < 1_000; sent += 1) yield chunk;
+  }
+  const stop = new Error("enough");
+  const take = async ({ content }: FilePart): Promise<void> => {
+    // The first piece is there, and as much as fits has come.
+    for await (const _ of content) throw stop;
+  };
+  await expect(read(Readable.from(body(), { objectMode: true }), take)).rejects.toBe(stop);
+  expect(sent).toBeLessThan(20);
+});
+
+it("takes one small file after the other, however many a piece of the body holds", async () => {
+  let together = 0;
+  let most = 0;
+  const take = async ({ content }: FilePart): Promise<void> => {
+    most = Math.max(most, (together += 1));
+    await text(content);
+    together -= 1;
+  };
+  const forms = Array.from({ length: 1_000 }, (_, at) => part(`name="file"; filename="${at}"`, "x"));
+  await read(forms.join("") + END, take);
+  expect(most).toBe(1);
+});
+
+it("stops at a failure of whoever takes a file, and at too many parts", async () => {
+  const taken: (string | undefined)[] = [];
+  const take = async ({ fileName, content }: FilePart): Promise<void> => {
+    await text(content);
+    taken.push(fileName);
+    if (fileName === "1") throw new Error("the disk is full");
+  };
+  const forms = Array.from({ length: 5 }, (_, at) => part(`name="file"; filename="${at}"`, "x"));
+  await expect(read(forms.join("") + END, take)).rejects.toThrow("the disk is full");
+  expect(taken).toEqual(["0", "1"]);
+  const many = part('name="other"', "x").repeat(PARTS_MAX + 1) + END;
+  await expect(read(many)).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+});

@@ -1,0 +1,101 @@
+import { EventEmitter, on, once } from "node:events";
+import { expect, it } from "vitest";
+import { createPolledWatchers } from "./polled-watchers.ts";
+import type { WatchEvent } from "./watch-events.ts";
+
+const LIMITS = { ofSandbox: 2, all: 3, events: 3, idleMs: 60_000 };
+
+/** A folder whose changes the test makes. */
+function openFolder() {
+  const changes = new EventEmitter();
+  let signal: AbortSignal | undefined;
+  return {
+    isWatched: () => signal !== undefined && !signal.aborted,
+    change: (...names: readonly string[]) => void names.forEach((name) => changes.emit("change", { name, type: "EVENT_TYPE_WRITE" })),
+    fail: (error: Error) => void changes.emit("error", error),
+    open: async (given: AbortSignal): Promise<AsyncIterable<WatchEvent>> => {
+      signal = given;
+      const events = on(changes, "change", { signal: given });
+      return (async function* () {
+        for await (const [event] of events) yield event as WatchEvent;
+      })();
+    },
+    /** All events before this have been collected. */
+    settled: () => once(setImmediateEvent(), "now"),
+  };
+}
+
+function setImmediateEvent(): EventEmitter {
+  const events = new EventEmitter();
+  setImmediate(() => events.emit("now"));
+  return events;
+}
+
+const missing = expect.objectContaining({ code: "FILE_NOT_FOUND" }) as Error;
+
+it("gives each event once, to its own sandbox alone, until it is removed", async () => {
+  using watchers = createPolledWatchers(LIMITS);
+  const folder = openFolder();
+  const id = await watchers.add("one", folder.open);
+  folder.change("a", "b");
+  await folder.settled();
+  expect(watchers.take("one", id).map(({ name }) => name)).toEqual(["a", "b"]);
+  expect(watchers.take("one", id)).toEqual([]);
+  for (const act of [() => watchers.take("two", id), () => watchers.remove("two", id), () => watchers.take("one", "w0")])
+    expect(act).toThrow(missing);
+  watchers.remove("one", id);
+  expect(folder.isWatched()).toBe(false);
+  expect(() => watchers.take("one", id)).toThrow(missing);
+});
+
+it("ends one whose events nobody takes, and says so after those that wait", async () => {
+  using watchers = createPolledWatchers(LIMITS);
+  const folder = openFolder();
+  const id = await watchers.add("one", folder.open);
+  folder.change("a", "b", "c", "d");
+  await folder.settled();
+  expect(folder.isWatched()).toBe(false);
+  expect(watchers.take("one", id)).toHaveLength(3);
+  expect(() => watchers.take("one", id)).toThrow(expect.objectContaining({ code: "PROCESS_LIMIT" }) as Error);
+  expect(() => watchers.take("one", id)).toThrow(missing);
+});
+
+it("tells what ended the events", async () => {
+  using watchers = createPolledWatchers(LIMITS);
+  const folder = openFolder();
+  const id = await watchers.add("one", folder.open);
+  folder.fail(new Error("the sandbox has ended"));
+  await folder.settled();
+  expect(() => watchers.take("one", id)).toThrow("the sandbox has ended");
+});
+
+it("has a bounded number for a sandbox and in all, and counts none that was refused", async () => {
+  using watchers = createPolledWatchers(LIMITS);
+  const add = (sandbox: string): Promise<string> => watchers.add(sandbox, openFolder().open);
+  const refused = (): Promise<never> => Promise.reject(new Error("no such folder"));
+  for (let time = 0; time < 5; time += 1) await expect(watchers.add("one", refused)).rejects.toThrow("no such folder");
+  const first = await add("one");
+  await add("one");
+  await expect(add("one")).rejects.toMatchObject({ code: "PROCESS_LIMIT" });
+  await add("two");
+  await expect(add("two")).rejects.toMatchObject({ code: "PROCESS_LIMIT" });
+  watchers.remove("one", first);
+  await add("two");
+});
+
+it("ends those that nobody asks, and all when it is disposed", async () => {
+  const watchers = createPolledWatchers({ ...LIMITS, idleMs: 1 });
+  const folder = openFolder();
+  const ended = new EventEmitter();
+  await watchers.add("one", async (signal) => {
+    signal.addEventListener("abort", () => ended.emit("ended"));
+    return folder.open(signal);
+  });
+  await once(ended, "ended");
+  const others = createPolledWatchers(LIMITS);
+  await others.add("one", folder.open);
+  expect(folder.isWatched()).toBe(true);
+  others[Symbol.dispose]();
+  expect(folder.isWatched()).toBe(false);
+  watchers[Symbol.dispose]();
+});
