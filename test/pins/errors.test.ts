@@ -82,6 +82,7 @@ it("keeps every error code with its status", () => {
       "NETWORK_DENIED 403",
       "NETWORK_FAILED 502 retryable",
       "SECRET_NOT_FOUND 404",
+      "SECRET_NAME_TAKEN 409",
       "TOKEN_NOT_FOUND 404",
       "LANGUAGE_UNAVAILABLE 400",
       "SNIPPET_NOT_FOUND 404",

@@ -126,6 +126,8 @@ export const GUARANTEES = {
     "A host name of a port of a sandbox decides over all headers. A request that names a sandbox or a port in part, twice or unreadably reaches none.",
   "e2b-pages-without-credentials":
     "Pages of other sites read what E2B's planes of sandboxes answer, never with a browser's credentials, and nothing of its control plane. What a sandbox answers at the server's own address is never a page of the server, and sets cookies for that port alone.",
+  "e2b-archives-apart":
+    "An archive that a client of E2B sends for a build is its owner's alone. Its URL takes it once, whole or not at all, and nobody has such a URL by knowing a hash. Nothing in an archive is unpacked on the host, no name in it leads out of it, and it has no more bytes than a template may have.",
   "domain-authority-narrow":
     "The authority that Belljar makes for `tls.domain` is trusted for names below that domain and for nothing else. Its key lies in a file that only Belljar's user can read. A handshake for another name gets no certificate.",
 

@@ -52,8 +52,8 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const { servers: mcpServers } = await opened();
   const unknown = (err: unknown): void => log.error({ err }, "The tool server of a caller cannot be looked up");
   const oauth = await openOAuth(config, accessTokens);
-  const e2b = await openE2b(config, log);
   const templates = openOnce(() => stack.templates());
+  const e2b = await openE2b(config, log);
   const gateway = createGateway({
     config,
     sandboxes: stack.sandboxes,

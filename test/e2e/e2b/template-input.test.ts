@@ -20,10 +20,10 @@ interface Asked {
 type Ask = (path: string, init?: { readonly method?: string; readonly body?: unknown }) => Promise<Asked>;
 
 const askAs =
-  ({ ask }: E2bLab, key: string): Ask =>
+  (lab: E2bLab, key: string): Ask =>
   async (path, { method = "GET", body } = {}) => {
     const headers = { "x-api-key": key, ...(body !== undefined && { "content-type": "application/json" }) };
-    const answer = await ask(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+    const answer = await lab.ask(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
     const text = await answer.text();
     return { status: answer.status, body: (text === "" ? {} : JSON.parse(text)) as Record<string, unknown> };
   };

@@ -1,12 +1,12 @@
 import type { Route } from "../../routes/route.ts";
 import type { E2b } from "../e2b.ts";
+import { secretRoutes } from "./secret-routes.ts";
+import { teamRoutes } from "./team-routes.ts";
+import { templateRoutes } from "./template-routes.ts";
 import { forkRoutes } from "./fork-routes.ts";
 import { lifeRoutes } from "./life-routes.ts";
 import { networkRoutes } from "./network-routes.ts";
 import { observeRoutes } from "./observe-routes.ts";
-import { secretRoutes } from "./secret-routes.ts";
-import { teamRoutes } from "./team-routes.ts";
-import { templateRoutes } from "./template-routes.ts";
 import { sandboxRoutes } from "./sandbox-routes.ts";
 import { snapshotRoutes } from "./snapshot-routes.ts";
 

@@ -7,11 +7,7 @@ import type { MadeWith } from "./made-with.ts";
 import { toLabels } from "./made-with.ts";
 import { toPolicy } from "./network-wish.ts";
 import { findSnapshot, parseReference } from "./snapshots.ts";
-
-/** Templates of E2B's own that every server has: the standard base, which has what each of these is for. */
-const STANDARD: ReadonlySet<string> = new Set(["base", "code-interpreter-v1", "mcp-gateway"]);
-/** As the domain names a template. */
-const TEMPLATE = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+import { findName, isBase, toDomainName } from "./template-names.ts";
 
 /** Makes the sandbox that a client asks for. What this server cannot keep of the wish rejects with `NOT_SUPPORTED`. */
 export async function createSandbox(e2b: E2b, caller: Principal, wish: MakeWish, signal: AbortSignal): Promise<Sandbox> {
@@ -70,10 +66,10 @@ interface MadeFrom {
 /** A template goes before a snapshot of the same name. */
 // eslint-disable-next-line max-params -- what waits takes a signal
 async function makeFrom({ sandboxes }: E2b, caller: Principal, { options, name }: MadeFrom, signal: AbortSignal): Promise<Sandbox> {
-  const reference = parseReference(name);
-  if (reference !== undefined && STANDARD.has(reference)) return sandboxes.create(caller, options, signal);
-  if (reference !== undefined && TEMPLATE.test(reference)) {
-    const made = await unlessMissing(sandboxes.create(caller, { ...options, template: reference }, signal));
+  if (isBase(name)) return sandboxes.create(caller, options, signal);
+  const template = findName(name, caller);
+  if (template !== undefined) {
+    const made = await unlessMissing(sandboxes.create(caller, { ...options, template: toDomainName(template) }, signal));
     if (made) return made;
   }
   const snapshot = await findSnapshot(sandboxes, caller, name);

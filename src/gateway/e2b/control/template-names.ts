@@ -57,10 +57,16 @@ export function assertTag(tag: string): void {
 
 /** The name of one that may be there. Throws `TEMPLATE_NOT_FOUND` for what none of the caller's can be called. */
 export function parseName(text: string, caller: Principal): TemplateName {
+  const found = findName(text, caller);
+  if (found) return found;
+  throw noTemplate(text);
+}
+
+/** The same; undefined in the place of an error. */
+export function findName(text: string, caller: Principal): TemplateName | undefined {
   const { team, ...parsed } = split(text);
   const isOurs = team === undefined || team === teamOf(caller).slug;
-  if (isOurs && DOMAIN_NAME.test(parsed.name) && TAG.test(parsed.tag)) return parsed;
-  throw noTemplate(text);
+  return isOurs && DOMAIN_NAME.test(parsed.name) && TAG.test(parsed.tag) ? parsed : undefined;
 }
 
 /** By which name the home has it. A tag is a template of its own there, whose name goes on with a dot and the tag. */

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { BelljarError } from "../../../errors.ts";
 import type { Principal } from "../../../sandbox/sandbox.ts";
 import { noTemplate } from "../../../template/parse-options.ts";
 import type { OpenTemplates, TemplatesInSteps } from "../../../template/templates-in-steps.ts";
@@ -9,10 +8,11 @@ import type { Route } from "../../routes/route.ts";
 import { defineRoute } from "../../routes/route.ts";
 import type { E2b } from "../e2b.ts";
 import { ENVD_VERSION } from "../e2b.ts";
+import { removeSnapshot } from "./snapshots.ts";
 import { teamOf } from "./team.ts";
 import { templateBuildRoutes } from "./template-build-routes.ts";
 import { templateFileRoutes } from "./template-file-routes.ts";
-import { isBase, parseName, toBuildId, toDomainName } from "./template-names.ts";
+import { findName, isBase, parseName, toBuildId, toDomainName } from "./template-names.ts";
 import { templatePlanRoutes } from "./template-plan-routes.ts";
 import {
   buildOf,
@@ -190,16 +190,11 @@ function removeRoute({ sandboxes }: Pick<E2b, "sandboxes">, open: OpenTemplates)
     answers: { 204: null },
     async handle({ caller, params: { id } }) {
       const templates = await open();
-      const { name, tag, hasTag } = parseName(id, caller);
-      const found = familiesOf(await templates.list(caller), caller).find((one) => one.name === name);
-      const wanted = found?.tags.filter((one) => !hasTag || one.name === toDomainName({ name, tag })) ?? [];
+      const named = findName(id, caller);
+      const found = familiesOf(await templates.list(caller), caller).find((one) => one.name === named?.name);
+      const wanted = found?.tags.filter((one) => !named?.hasTag || one.name === toDomainName(named)) ?? [];
       for (const one of wanted) await templates.remove(caller, one.name);
-      if (wanted.length === 0)
-        await sandboxes.snapshots.remove(caller, name).catch((cause: unknown) => Promise.reject(asTemplate(id, cause)));
+      if (wanted.length === 0 && !(await removeSnapshot(sandboxes, caller, id))) throw noTemplate(id);
     },
   });
-}
-
-function asTemplate(id: string, cause: unknown): unknown {
-  return cause instanceof BelljarError && cause.code === "SNAPSHOT_NOT_FOUND" ? noTemplate(id) : cause;
 }
