@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import type { Sandbox } from "e2b";
 import { encodeMessage } from "../../src/gateway/e2b/envd/connect/envelope.ts";
@@ -21,7 +21,7 @@ export interface RawCalls {
   ): Promise<{ readonly status: number; readonly body: unknown }>;
   stream(method: string, body: unknown, init?: RequestInit): Promise<StreamAnswer>;
   /** Sends the head of a stream and these bytes, and no end. Destroying the socket is what a client's death does. */
-  half(method: string, bytes: Uint8Array): Promise<import("node:net").Socket>;
+  half(method: string, bytes: Uint8Array): Promise<Socket>;
 }
 
 /** The access token that the SDK got with its sandbox. */

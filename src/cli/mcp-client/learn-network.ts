@@ -5,7 +5,6 @@ import type { HubServer } from "../../mcp/proxy/hub-server.ts";
 import { readStoredServer } from "../../mcp/proxy/sources/stored-entry.ts";
 import { checkNetworkPolicy, reachesInside } from "../../network/check-policy.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { lookOnHost } from "../compose/look-on-host.ts";
 import { plural, printLine, printProblems } from "../print.ts";

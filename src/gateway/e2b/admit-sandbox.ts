@@ -6,10 +6,6 @@ import type { E2b } from "./e2b.ts";
 import { assertWholeTarget, findTarget } from "./target.ts";
 
 /** A request to a sandbox plane that was let in. */
-export interface AdmittedSandbox {
-  readonly sandbox: Sandbox;
-  readonly owner: Principal;
-}
 
 interface AdmittedTo {
   readonly sandboxes: Pick<E2b["sandboxes"], "getLinked">;
