@@ -99,6 +99,7 @@ it("keeps every setting with its variables", () => {
       "mcp.queue BELLJAR_MCP_QUEUE",
       "e2b.network BELLJAR_E2B_NETWORK",
       "e2b.publicTraffic BELLJAR_E2B_PUBLIC_TRAFFIC",
+      "e2b.debug BELLJAR_E2B_DEBUG",
       "e2b.pausedRetention BELLJAR_E2B_PAUSED_RETENTION",
       "tls.domain BELLJAR_TLS_DOMAIN",
       "tls.cert BELLJAR_TLS_CERT",
