@@ -48,6 +48,7 @@ export class EnvdProcess {
   readonly #broadcast = new Broadcast({ pause: () => this.#flow("pause"), resume: () => this.#flow("resume") });
   #stream: ProcessStream | undefined;
   #users = 0;
+  #lostTo: BelljarError | undefined;
   #exit: ExecExit | undefined;
   #over: Promise<unknown> = Promise.resolve();
   #stop = new AbortController();
@@ -86,14 +87,21 @@ export class EnvdProcess {
 
   async write(bytes: Buffer, to: "stdin" | "pty", signal: AbortSignal): Promise<void> {
     if ((to === "pty") !== this.note.isTerminal) throw refused(`The process has ${this.note.isTerminal ? "a terminal" : "no terminal"}`);
-    await this.#with(signal, ({ stdin }) => writeAll(stdin, bytes, signal));
+    await this.#with(signal, ({ stdin }) => this.#whileOpen(writeAll(stdin, bytes, signal)));
   }
 
   async closeInput(signal: AbortSignal): Promise<void> {
     if (this.note.isTerminal) throw refused("A terminal has no stdin that could be closed; send Ctrl-D to it");
     await this.#with(signal, async ({ stdin }) => {
-      if (!stdin.destroyed && !stdin.writableEnded) await new Promise<void>((resolve) => finished(stdin.end(), () => resolve()));
+      if (stdin.destroyed || stdin.writableEnded) return;
+      await this.#whileOpen(new Promise<void>((resolve) => finished(stdin.end(), () => resolve())));
     });
+  }
+
+  /** What waits for a process that takes no input ends with it: its stream does not say so. */
+  async #whileOpen(work: Promise<void>): Promise<void> {
+    const over = this.#over.then(() => Promise.reject(this.#lostTo ?? refused("stdin not enabled or closed")));
+    await Promise.race([work, over]);
   }
 
   async resize({ rows, cols }: Size, signal: AbortSignal): Promise<void> {
@@ -206,6 +214,7 @@ export class EnvdProcess {
   /** The stream is gone: it was left, or the sandbox has ended. */
   #lost(error: BelljarError): void {
     this.#stream = undefined;
+    this.#lostTo = error;
     this.#broadcast.end({ error });
   }
 
