@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import * as z from "zod";
+import { TurnsByKey } from "../../../async/turns-by-key.ts";
 import { BelljarError } from "../../../errors.ts";
 import type { FileCall, FileInfo, GuestFiles } from "../../../runtime/guest/guest.ts";
 import { changes } from "../../auth/access.ts";
@@ -27,6 +28,8 @@ const oneEntry = z.object({ entry: entrySchema });
 /** E2B's service of files, by Connect. */
 export function filesystemRoutes(e2b: E2b, admission: SandboxAdmission, watchers: PolledWatchers): readonly Route[] {
   const enter = (asked: Asked): Promise<CallPlace> => enterCall(admission, asked);
+  // A list is in memory whole, some times over.
+  const lists = new TurnsByKey();
   return [
     defineUnary({
       path: `${SERVICE}/Stat`,
@@ -44,9 +47,10 @@ export function filesystemRoutes(e2b: E2b, admission: SandboxAdmission, watchers
       input: protoMessage({ path, depth: z.number().int().min(0).max(4_294_967_295).default(0) }),
       output: z.object({ entries: z.array(entrySchema).readonly() }),
       async handle(asked) {
-        const { files, call, toPath } = await enter(asked);
+        const { sandbox, files, call, toPath } = await enter(asked);
         const { path: folder, depth } = asked.body;
-        return { entries: await listFolder(files, { path: toPath(folder), depth: Math.max(1, depth) }, call) };
+        const listing = { path: toPath(folder), depth: Math.max(1, depth) };
+        return { entries: await lists.run(sandbox, () => listFolder(files, listing, call), asked.signal) };
       },
     }),
     defineUnary({

@@ -13,7 +13,7 @@ import { runFrames } from "./run-frames.ts";
 const READS = reads("toolset:code");
 const CHANGES = changes("toolset:code");
 /** Code may carry files along. */
-const CODE_MAX_BYTES = 16 * 1_048_576;
+const CODE_MAX_BYTES = 4 * 1_048_576;
 
 const text = z.string().refine((value) => !value.includes("\0"), "must not hold a NUL byte");
 const language = text.min(1).max(40).nullish();

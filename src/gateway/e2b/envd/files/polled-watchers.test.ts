@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createPolledWatchers } from "./polled-watchers.ts";
 import type { WatchEvent } from "./watch-events.ts";
 
-const LIMITS = { ofSandbox: 2, all: 3, events: 3, idleMs: 60_000 };
+const LIMITS = { ofSandbox: 2, all: 3, events: 3, bytesOfSandbox: 4_096, idleMs: 60_000 };
 
 /** A folder whose changes the test makes. */
 function openFolder() {
@@ -61,6 +61,24 @@ it("ends one whose events nobody takes, and says so after those that wait", asyn
   expect(() => watchers.take("one", id)).toThrow(expect.objectContaining({ code: "PROCESS_LIMIT" }) as Error);
   expect(() => watchers.take("one", id)).toThrow(missing);
 });
+
+it("ends one with more bytes than a sandbox may have waiting, counted over its watchers", async () => {
+  using watchers = createPolledWatchers({ ...LIMITS, events: 1_000 });
+  const folders = [openFolder(), openFolder(), openFolder()];
+  const [first, second] = [await watchers.add("one", folders[0]?.open ?? fail), await watchers.add("one", folders[1]?.open ?? fail)];
+  await watchers.add("two", folders[2]?.open ?? fail);
+  folders[0]?.change("x".repeat(3_000));
+  await folders[0]?.settled();
+  folders[1]?.change("y".repeat(2_000), "z");
+  folders[2]?.change("other");
+  await folders[1]?.settled();
+  expect(folders.map((folder) => folder.isWatched())).toEqual([true, false, true]);
+  expect(watchers.take("one", first)).toHaveLength(1);
+  expect(watchers.take("one", second)).toHaveLength(1);
+  expect(() => watchers.take("one", second)).toThrow(expect.objectContaining({ code: "PROCESS_LIMIT" }) as Error);
+});
+
+const fail = (): Promise<never> => Promise.reject(new Error("no folder"));
 
 it("tells what ended the events", async () => {
   using watchers = createPolledWatchers(LIMITS);

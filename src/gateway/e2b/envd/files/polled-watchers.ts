@@ -17,17 +17,20 @@ export interface WatcherLimits {
   readonly all: number;
   /** Events that wait. With one more the watch ends: its client would miss changes. */
   readonly events: number;
+  /** What those of all watchers of a sandbox take, about. With more the watch ends whose event is the last. */
+  readonly bytesOfSandbox: number;
   /** Time without a question. A watch holds a stream of the guest, and keeps the sandbox awake. */
   readonly idleMs: number;
 }
 
-const LIMITS: WatcherLimits = { ofSandbox: 32, all: 1_000, events: 10_000, idleMs: 3_600_000 };
+const LIMITS: WatcherLimits = { ofSandbox: 32, all: 1_000, events: 10_000, bytesOfSandbox: 4 * 1024 * 1024, idleMs: 3_600_000 };
 
 interface Watcher {
   readonly sandbox: string;
   readonly stop: AbortController;
   readonly idle: NodeJS.Timeout;
   events: WatchEvent[];
+  bytes: number;
   failure?: unknown;
 }
 
@@ -44,15 +47,24 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
     if (watcher?.sandbox === sandbox) return watcher;
     throw new BelljarError("FILE_NOT_FOUND", `watcher with id ${id} not found`);
   };
+  const ofSandbox = (sandbox: string): readonly Watcher[] => [...watchers.values()].filter((one) => one.sandbox === sandbox);
   return {
     async add(sandbox, open) {
-      const own = [...watchers.values()].filter((one) => one.sandbox === sandbox).length;
-      if (own >= limits.ofSandbox || watchers.size >= limits.all) throw tooMany(limits);
+      const own = ofSandbox(sandbox);
+      if (own.length >= limits.ofSandbox || watchers.size >= limits.all) throw tooMany(limits);
       const id = `w${randomBytes(16).toString("hex")}`;
-      const watcher: Watcher = { sandbox, stop: new AbortController(), idle: setTimeout(() => end(id), limits.idleMs).unref(), events: [] };
+      const watcher: Watcher = {
+        sandbox,
+        stop: new AbortController(),
+        idle: setTimeout(() => end(id), limits.idleMs).unref(),
+        events: [],
+        bytes: 0,
+      };
       watchers.set(id, watcher);
       try {
-        void collect(watcher, await open(watcher.stop.signal), limits.events);
+        const hasRoom = (): boolean =>
+          watcher.events.length < limits.events && ofSandbox(sandbox).reduce((sum, { bytes }) => sum + bytes, 0) < limits.bytesOfSandbox;
+        void collect(watcher, await open(watcher.stop.signal), hasRoom);
       } catch (error) {
         end(id);
         throw error;
@@ -63,6 +75,7 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
       const watcher = find(sandbox, id);
       const { events, failure } = watcher;
       watcher.events = [];
+      watcher.bytes = 0;
       watcher.idle.refresh();
       if (events.length > 0 || failure === undefined) return events;
       end(id);
@@ -78,12 +91,12 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
   };
 }
 
-async function collect(watcher: Watcher, events: AsyncIterable<WatchEvent>, max: number): Promise<void> {
+async function collect(watcher: Watcher, events: AsyncIterable<WatchEvent>, hasRoom: () => boolean): Promise<void> {
   try {
     for await (const event of events) {
-      if (watcher.events.length >= max)
-        throw new BelljarError("PROCESS_LIMIT", `More than ${max} events wait: watch again, and ask more often`);
+      if (!hasRoom()) throw new BelljarError("PROCESS_LIMIT", "Too many events wait: watch again, and ask more often");
       watcher.events.push(event);
+      watcher.bytes += JSON.stringify(event).length;
     }
   } catch (error) {
     watcher.failure = error;

@@ -5,7 +5,7 @@ import { closeRequest, empty, inputRequest, listAnswer, listRequest, signalReque
 import type { ProcessPlace } from "./process-streams.ts";
 
 /** A whole window of the guest in base64, many times over. */
-const INPUT_MAX_BYTES = 16 * 1024 * 1024;
+const INPUT_MAX_BYTES = 4 * 1024 * 1024;
 
 export function processCalls({ tableOf }: Pick<ProcessPlace, "tableOf">): readonly Route[] {
   return [

@@ -15,6 +15,8 @@ const KEPT_MAX = 48;
 const PROCESSES_MAX = 512;
 /** A process that has ended can be connected to for so long. */
 const ENDED_MS = 30_000;
+/** So many that have ended, the newest. */
+const ENDED_MAX = 256;
 /** Why a guest does not keep a command: it has no room, it keeps none, or it is of an earlier release. */
 const NOT_KEPT: ReadonlySet<string> = new Set(["PROCESS_LIMIT", "NOT_SUPPORTED", "GUEST_PROTOCOL"]);
 
@@ -118,6 +120,8 @@ export class ProcessTable {
   #ended(process: EnvdProcess): void {
     if (!process.hasEnded) this.#known.delete(process.name);
     else setTimeout(() => this.#known.delete(process.name), ENDED_MS).unref();
+    const ended = [...this.#known.values()].filter(({ hasEnded }) => hasEnded);
+    for (const { name } of ended.slice(0, -ENDED_MAX)) this.#known.delete(name);
   }
 
   /** With those that start. */
