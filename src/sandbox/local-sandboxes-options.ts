@@ -72,7 +72,11 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
    * Where requests may go that Belljar itself sends for a caller: as for a new sandbox with this policy, by default the configuration's. Rejects
    * with `FORBIDDEN`.
    */
-  networkOf(principal: Principal, policy?: NetworkPolicy): Promise<Pick<NetworkState, "policy" | "inside">>;
+  networkOf(
+    principal: Principal,
+    policy?: NetworkPolicy,
+    options?: { readonly isPublicOnly?: boolean | undefined },
+  ): Promise<Pick<NetworkState, "policy" | "inside">>;
   /** As `HomeSnapshots.holdForTemplate`. */
   holdForTemplate(principal: Principal, snapshot: string, user: string, signal: AbortSignal): Promise<HeldSnapshot>;
   /** As `HomeSnapshots.freezeForTemplate`. */

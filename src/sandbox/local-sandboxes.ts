@@ -235,9 +235,13 @@ class HomeSandboxes implements LocalSandboxes {
     return started;
   }
 
-  async networkOf(principal: Principal, policy?: NetworkPolicy): Promise<Pick<NetworkState, "policy" | "inside">> {
+  async networkOf(
+    principal: Principal,
+    policy?: NetworkPolicy,
+    { isPublicOnly = false }: { readonly isPublicOnly?: boolean | undefined } = {},
+  ): Promise<Pick<NetworkState, "policy" | "inside">> {
     const { network: standard = "none" } = this.#options;
-    const wish = policy === undefined ? {} : { network: policy };
+    const wish = { isPublicOnly, ...(policy !== undefined && { network: policy }) };
     const { network, networkInside: inside } = await prepareNetwork(principal, wish, { networks: this.#networks, standard });
     return { policy: network, ...(inside !== undefined && { inside }) };
   }

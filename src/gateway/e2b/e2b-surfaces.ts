@@ -4,6 +4,7 @@ import type { Reach, Surface } from "../surfaces/surface.ts";
 import { createSandboxAdmission } from "./admit-sandbox.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { uploadSurface } from "./control/template-file-routes.ts";
+import { volumeContentSurface } from "./control/volume-routes.ts";
 import type { E2b } from "./e2b.ts";
 import { ENVD_PORT, INTERPRETER_PORT } from "./e2b.ts";
 import { secureReach } from "./e2b-domain.ts";
@@ -41,6 +42,7 @@ export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName"
       routes: controlRoutes(e2b),
     },
     uploadSurface(e2b),
+    volumeContentSurface(e2b),
     {
       kind: "routed",
       name: "e2b-envd",

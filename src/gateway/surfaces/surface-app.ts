@@ -30,6 +30,9 @@ import { assertOwnHost, assertOwnPage } from "./origin-guard.ts";
 import type { RoutedSurface } from "./surface.ts";
 import { serveUpgrade } from "./serve-upgrade.ts";
 
+/** Characters of one value in a path: 200 of E2B's ids, each percent-encoded. The routes' schemas allow less. */
+const PARAM_MAX = 600;
+
 const TAKES_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 /** What every surface of an origin shares. */
@@ -80,6 +83,7 @@ export function createSurfaceApp(surface: RoutedSurface, options: SurfaceAppOpti
   const callers = createCallers(authenticationOf(surface, options));
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
+    routerOptions: { maxParamLength: PARAM_MAX },
     genReqId: requestIdOf,
     frameworkErrors: (_error, request, reply) => answerUnreadablePath({ request, reply }, surface, options.log),
   });

@@ -24,6 +24,8 @@ export interface BuildParts {
   readonly maxBytes: number;
   /** As the caller wished it. */
   readonly network: CreateOptions["network"];
+  /** As `CreateOptions` has it. */
+  readonly isPublicOnly: boolean;
   /** What its commands may reach. */
   readonly reach: Pick<NetworkState, "policy" | "inside">;
   readonly log: BuildLog;

@@ -15,10 +15,10 @@ export const BUILD_SANDBOX = { timeoutMs: STEP_MS, onDeadline: "kill", bestEffor
 
 /** Does some work in a sandbox that begins with what the stage has come to. It dies with the work, and with this process. */
 export async function inSandbox<T>(parts: BuildParts, state: StageState, work: (sandbox: Sandbox) => Promise<T>): Promise<T> {
-  const { principal, id, name, runtime, stored, sandboxes, network, signal } = parts;
+  const { principal, id, name, runtime, stored, sandboxes, network, isPublicOnly, signal } = parts;
   const { base, layers, env, tookIn } = state;
   const source = { id, name, owner: principal.id, runtime, base, layers, env, tookIn, createdAt: new Date(), cwd: "/" };
-  const options = { ...BUILD_SANDBOX, template: id, ...(network !== undefined && { network }) };
+  const options = { ...BUILD_SANDBOX, isPublicOnly, template: id, ...(network !== undefined && { network }) };
   const sandbox = await stored.whileTried(principal, source, () => sandboxes.create(principal, options, signal));
   try {
     return await work(sandbox);

@@ -33,9 +33,9 @@ export async function fromSteps(parts: MakingParts, wish: Wish, { file, archives
 }
 
 async function build(parts: MakingParts, wish: Wish, request: Omit<BuildRequest, "takeImage">): Promise<Making> {
-  const { principal, options } = wish;
+  const { principal, options, work } = wish;
   const { file } = request;
-  const reach = await parts.sandboxes.networkOf(principal, options.network);
+  const reach = await parts.sandboxes.networkOf(principal, options.network, work);
   const states = needStates(parts.runtimes.choose(principal));
   return whileHolding(states, templateUser(wish), async (held) => {
     const ready = toBuildParts(parts, wish, { held, reach });
@@ -71,12 +71,25 @@ function takeImages(parts: MakingParts, wish: Wish, held: Held): TakeImage {
 function toBuildParts(parts: MakingParts, wish: Wish, more: Pick<BuildParts, "held" | "reach">): BuildParts {
   const { home, stored, sandboxes, maxBytes } = parts;
   const scratch = join(home, "templates");
-  const { principal, id, options, log, signal } = wish;
+  const { principal, id, options, work, log, signal } = wish;
   const { name, network, secrets = {} } = options;
   const runtime = parts.runtimes.choose(principal);
   const of = { principal, id, name, runtime: runtime.name, states: needStates(runtime), user: templateUser(wish) };
   const cache = openStepCache(parts, principal, runtime);
-  return { ...of, stored, sandboxes, scratch, maxBytes, network, cache, secrets, log, signal, ...more };
+  return {
+    ...of,
+    stored,
+    sandboxes,
+    scratch,
+    maxBytes,
+    network,
+    isPublicOnly: work?.isPublicOnly === true,
+    cache,
+    secrets,
+    log,
+    signal,
+    ...more,
+  };
 }
 
 /** On the host's own programs, where nobody says a user or a folder, both are the base's. */

@@ -35,6 +35,8 @@ export interface BuildWork {
   readonly archives: ReadonlyMap<string, string>;
   /** The first step that is done again, whatever earlier builds did. */
   readonly freshFrom?: number | undefined;
+  /** Its commands reach no place that is not of the public Internet, whatever its maker may reach. */
+  readonly isPublicOnly?: boolean | undefined;
   /** For the registry of the images. Default: as the configuration says. */
   readonly credential?: RegistryCredential | undefined;
   /** Says to people why it failed at this step. Default: the error's own message. */

@@ -9,6 +9,7 @@ import { networkRoutes } from "./network-routes.ts";
 import { observeRoutes } from "./observe-routes.ts";
 import { sandboxRoutes } from "./sandbox-routes.ts";
 import { snapshotRoutes } from "./snapshot-routes.ts";
+import { volumeRoutes } from "./volume-routes.ts";
 
 /** What E2B's control plane serves. */
 export function controlRoutes(e2b: E2b): readonly Route[] {
@@ -21,6 +22,7 @@ export function controlRoutes(e2b: E2b): readonly Route[] {
     ...forkRoutes(e2b),
     ...templateRoutes(e2b),
     ...secretRoutes(e2b),
+    ...volumeRoutes(),
     ...teamRoutes(),
   ];
 }

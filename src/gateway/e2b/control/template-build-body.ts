@@ -43,7 +43,14 @@ export async function toWork(templates: TemplatesInSteps, caller: Principal, bod
     archives.set(hash, path);
   }
   const { file, freshFrom } = steps;
-  return { file, archives, freshFrom, credential: toCredential(body), tell: (cause, step) => tellFailure(cause, steps.describe(step)) };
+  return {
+    file,
+    archives,
+    freshFrom,
+    isPublicOnly: true,
+    credential: toCredential(body),
+    tell: (cause, step) => tellFailure(cause, steps.describe(step)),
+  };
 }
 
 async function toBase(templates: TemplatesInSteps, caller: Principal, { fromImage, fromTemplate }: BuildBody): Promise<StepsBase> {

@@ -9,6 +9,7 @@ import type { Route } from "../../routes/route.ts";
 import { defineRoute } from "../../routes/route.ts";
 import type { RoutedSurface } from "../../surfaces/surface.ts";
 import type { E2b } from "../e2b.ts";
+import { secureReach } from "../e2b-domain.ts";
 import { controlErrors, controlStatus } from "../e2b-errors.ts";
 import { idParams } from "./template-schemas.ts";
 import { parseNewName } from "./template-names.ts";
@@ -43,11 +44,11 @@ export function templateFileRoutes(open: OpenTemplates): readonly Route[] {
 }
 
 /** Where archives of builds are sent. The URL says whose they are; it is worth nothing once its owner has no key. */
-export function uploadSurface({ templates: open = noTemplates, keys }: Pick<E2b, "templates" | "keys">): RoutedSurface {
+export function uploadSurface({ templates: open = noTemplates, keys, domain }: Pick<E2b, "templates" | "keys" | "domain">): RoutedSurface {
   return {
     kind: "routed",
     name: "e2b-uploads",
-    reach: { prefixes: [UPLOADS] },
+    reach: { prefixes: [UPLOADS], ...secureReach(domain, `api${UPLOADS}`) },
     authentication: {
       opens: "e2b",
       localUser: "never",

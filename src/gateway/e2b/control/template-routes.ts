@@ -3,12 +3,12 @@ import type { Principal } from "../../../sandbox/sandbox.ts";
 import { noTemplate } from "../../../template/parse-options.ts";
 import type { OpenTemplates, TemplatesInSteps } from "../../../template/templates-in-steps.ts";
 import { noTemplates } from "../../../template/templates.ts";
-import { changes, reads } from "../../auth/access.ts";
+import { assertGranted, changes, reads } from "../../auth/access.ts";
 import type { Route } from "../../routes/route.ts";
 import { defineRoute } from "../../routes/route.ts";
 import type { E2b } from "../e2b.ts";
 import { ENVD_VERSION } from "../e2b.ts";
-import { removeSnapshot } from "./snapshots.ts";
+import { findSnapshot, removeSnapshot } from "./snapshots.ts";
 import { teamOf } from "./team.ts";
 import { templateBuildRoutes } from "./template-build-routes.ts";
 import { templateFileRoutes } from "./template-file-routes.ts";
@@ -28,6 +28,8 @@ import { templateTagRoutes } from "./template-tag-routes.ts";
 
 const READS = reads("toolset:template");
 const CHANGES = changes("toolset:template");
+/** As Belljar's own API asks. */
+const CHANGES_SNAPSHOTS = changes("toolset:sandbox");
 
 const pageQuery = z.object({ limit: z.coerce.number().int().min(1).max(100).default(100), nextToken: z.string().max(500).optional() });
 const publicBody = z.object({ public: z.boolean().optional() });
@@ -179,7 +181,7 @@ function publishRoutes(open: OpenTemplates): readonly Route[] {
   ];
 }
 
-/** A snapshot goes by the same route: clients know both as templates. */
+/** A snapshot goes by the same route, as clients know both as templates, but not for a key that may change templates alone. */
 function removeRoute({ sandboxes }: Pick<E2b, "sandboxes">, open: OpenTemplates): Route {
   return defineRoute({
     method: "DELETE",
@@ -194,7 +196,10 @@ function removeRoute({ sandboxes }: Pick<E2b, "sandboxes">, open: OpenTemplates)
       const found = familiesOf(await templates.list(caller), caller).find((one) => one.name === named?.name);
       const wanted = found?.tags.filter((one) => !named?.hasTag || one.name === toDomainName(named)) ?? [];
       for (const one of wanted) await templates.remove(caller, one.name);
-      if (wanted.length === 0 && !(await removeSnapshot(sandboxes, caller, id))) throw noTemplate(id);
+      if (wanted.length > 0) return;
+      if (!(await findSnapshot(sandboxes, caller, id))) throw noTemplate(id);
+      assertGranted(caller, CHANGES_SNAPSHOTS, "the removal of a snapshot");
+      if (!(await removeSnapshot(sandboxes, caller, id))) throw noTemplate(id);
     },
   });
 }
