@@ -10,7 +10,7 @@ import { createLayer } from "./layer.ts";
 import { buildSkeleton } from "./skeleton.ts";
 import type { Template, TemplateBind } from "./template.ts";
 import { buildUsrLayer } from "./usr-layer.ts";
-import { writePrograms } from "./write-programs.ts";
+import { MCP_GATEWAY, writePrograms } from "./write-programs.ts";
 
 /** Last comes what pip installs for the user: it is found, and covers nothing. */
 const PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${INSIDE.userHome}/.local/bin`;
@@ -72,7 +72,8 @@ async function buildLayers(building: string, hostRoot: string, options: BaseTemp
   const hidden = findHidden(usr, options.signal ?? new AbortController().signal);
   const results = await Promise.allSettled([hidden, buildRoot(join(building, "root"), hostRoot, options)]);
   for (const result of results) if (result.status === "rejected") throw result.reason;
-  const links: Record<string, string> = options.programs?.[SUDO] === undefined ? {} : { [`bin/${SUDO}`]: join(INSIDE.executables, SUDO) };
+  const commands = [...(options.programs?.[SUDO] === undefined ? [] : [SUDO]), ...(options.kernels === undefined ? [] : [MCP_GATEWAY])];
+  const links = Object.fromEntries(commands.map((name) => [`bin/${name}`, join(INSIDE.executables, name)]));
   await buildUsrLayer(await createLayer(join(building, "usr"), options.canonicalUid), {
     usr,
     hidden: await hidden,
