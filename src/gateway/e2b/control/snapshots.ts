@@ -22,7 +22,7 @@ export function snapshotIdOf(snapshot: SnapshotInfo): string {
 
 export function namesOf(snapshot: SnapshotInfo): string[] {
   const name = nameOf(snapshot);
-  return name === undefined ? [] : [name.replace(/:.*$/, "")];
+  return name === undefined ? [] : [name.split(":", 1)[0] ?? name];
 }
 
 /** Undefined also for a name that no reference can say, as Belljar's other clients may give one. */
