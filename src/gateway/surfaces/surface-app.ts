@@ -163,6 +163,8 @@ function guardRequests(app: FastifyInstance, { surface, callers, options }: Guar
 function nameRequest({ id, raw }: FastifyRequest, reply: FastifyReply): void {
   raw.headers[REQUEST_ID_HEADER] = id;
   reply.raw.setHeader(REQUEST_ID_HEADER, id);
+  // Whatever a text says, no browser takes it for a page.
+  reply.raw.setHeader("x-content-type-options", "nosniff");
 }
 
 function observeRequests(app: FastifyInstance, metrics: Pick<ServerMetrics, "observeRequest">): void {

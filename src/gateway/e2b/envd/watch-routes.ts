@@ -62,7 +62,7 @@ export function watchRoutes({ log }: E2b, enter: (asked: Asked) => Promise<CallP
       output: z.object({ events: z.array(watchEventSchema).readonly() }),
       async handle(asked) {
         const { sandbox } = await enter(asked);
-        return { events: watchers.take(sandbox, asked.body.watcherId) };
+        return { events: watchers.take(sandbox.id, asked.body.watcherId) };
       },
     }),
     defineUnary({
@@ -72,7 +72,7 @@ export function watchRoutes({ log }: E2b, enter: (asked: Asked) => Promise<CallP
       output: z.object({}),
       async handle(asked) {
         const { sandbox } = await enter(asked);
-        watchers.remove(sandbox, asked.body.watcherId);
+        watchers.remove(sandbox.id, asked.body.watcherId);
         return {};
       },
     }),

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createPolledWatchers } from "./polled-watchers.ts";
 import type { WatchEvent } from "./watch-events.ts";
 
-const LIMITS = { ofSandbox: 2, all: 3, events: 3, bytesOfSandbox: 4_096, idleMs: 60_000 };
+const LIMITS = { ofSandbox: 2, ofOwner: 3, all: 4, events: 3, bytesOfSandbox: 4_096, idleMs: 60_000 };
 
 /** A folder whose changes the test makes. */
 function openFolder() {
@@ -33,12 +33,13 @@ function setImmediateEvent(): EventEmitter {
   return events;
 }
 
+const of = (id: string, owner = "ann") => ({ id, owner });
 const missing = expect.objectContaining({ code: "FILE_NOT_FOUND" }) as Error;
 
 it("gives each event once, to its own sandbox alone, until it is removed", async () => {
   using watchers = createPolledWatchers(LIMITS);
   const folder = openFolder();
-  const id = await watchers.add("one", folder.open);
+  const id = await watchers.add(of("one"), folder.open);
   folder.change("a", "b");
   await folder.settled();
   expect(watchers.take("one", id).map(({ name }) => name)).toEqual(["a", "b"]);
@@ -53,7 +54,7 @@ it("gives each event once, to its own sandbox alone, until it is removed", async
 it("ends one whose events nobody takes, and says so after those that wait", async () => {
   using watchers = createPolledWatchers(LIMITS);
   const folder = openFolder();
-  const id = await watchers.add("one", folder.open);
+  const id = await watchers.add(of("one"), folder.open);
   folder.change("a", "b", "c", "d");
   await folder.settled();
   expect(folder.isWatched()).toBe(false);
@@ -65,8 +66,11 @@ it("ends one whose events nobody takes, and says so after those that wait", asyn
 it("ends one with more bytes than a sandbox may have waiting, counted over its watchers", async () => {
   using watchers = createPolledWatchers({ ...LIMITS, events: 1_000 });
   const folders = [openFolder(), openFolder(), openFolder()];
-  const [first, second] = [await watchers.add("one", folders[0]?.open ?? fail), await watchers.add("one", folders[1]?.open ?? fail)];
-  await watchers.add("two", folders[2]?.open ?? fail);
+  const [first, second] = [
+    await watchers.add(of("one"), folders[0]?.open ?? fail),
+    await watchers.add(of("one"), folders[1]?.open ?? fail),
+  ];
+  await watchers.add(of("two"), folders[2]?.open ?? fail);
   folders[0]?.change("x".repeat(3_000));
   await folders[0]?.settled();
   folders[1]?.change("y".repeat(2_000), "z");
@@ -76,6 +80,17 @@ it("ends one with more bytes than a sandbox may have waiting, counted over its w
   expect(watchers.take("one", first)).toHaveLength(1);
   expect(watchers.take("one", second)).toHaveLength(1);
   expect(() => watchers.take("one", second)).toThrow(expect.objectContaining({ code: "PROCESS_LIMIT" }) as Error);
+  // What was taken, and what an ended one had, waits no more.
+  folders[0]?.change("w".repeat(3_000));
+  await folders[0]?.settled();
+  watchers.remove("one", first);
+  const third = openFolder();
+  const id = await watchers.add(of("one"), third.open);
+  third.change("v".repeat(3_000));
+  await third.settled();
+  third.change("u");
+  await third.settled();
+  expect([third.isWatched(), watchers.take("one", id).length]).toEqual([true, 2]);
 });
 
 const fail = (): Promise<never> => Promise.reject(new Error("no folder"));
@@ -83,22 +98,24 @@ const fail = (): Promise<never> => Promise.reject(new Error("no folder"));
 it("tells what ended the events", async () => {
   using watchers = createPolledWatchers(LIMITS);
   const folder = openFolder();
-  const id = await watchers.add("one", folder.open);
+  const id = await watchers.add(of("one"), folder.open);
   folder.fail(new Error("the sandbox has ended"));
   await folder.settled();
   expect(() => watchers.take("one", id)).toThrow("the sandbox has ended");
 });
 
-it("has a bounded number for a sandbox and in all, and counts none that was refused", async () => {
+it("has a bounded number for a sandbox, for an owner and in all, and counts none that was refused", async () => {
   using watchers = createPolledWatchers(LIMITS);
-  const add = (sandbox: string): Promise<string> => watchers.add(sandbox, openFolder().open);
+  const add = (sandbox: string, owner?: string): Promise<string> => watchers.add(of(sandbox, owner), openFolder().open);
   const refused = (): Promise<never> => Promise.reject(new Error("no such folder"));
-  for (let time = 0; time < 5; time += 1) await expect(watchers.add("one", refused)).rejects.toThrow("no such folder");
+  for (let time = 0; time < 5; time += 1) await expect(watchers.add(of("one"), refused)).rejects.toThrow("no such folder");
   const first = await add("one");
   await add("one");
   await expect(add("one")).rejects.toMatchObject({ code: "PROCESS_LIMIT" });
   await add("two");
-  await expect(add("two")).rejects.toMatchObject({ code: "PROCESS_LIMIT" });
+  await expect(add("three"), "of an owner, over sandboxes").rejects.toMatchObject({ code: "PROCESS_LIMIT" });
+  await add("other", "ben");
+  await expect(add("another", "ben"), "of all").rejects.toMatchObject({ code: "PROCESS_LIMIT" });
   watchers.remove("one", first);
   await add("two");
 });
@@ -107,13 +124,13 @@ it("ends those that nobody asks, and all when it is disposed", async () => {
   const watchers = createPolledWatchers({ ...LIMITS, idleMs: 1 });
   const folder = openFolder();
   const ended = new EventEmitter();
-  await watchers.add("one", async (signal) => {
+  await watchers.add(of("one"), async (signal) => {
     signal.addEventListener("abort", () => ended.emit("ended"));
     return folder.open(signal);
   });
   await once(ended, "ended");
   const others = createPolledWatchers(LIMITS);
-  await others.add("one", folder.open);
+  await others.add(of("one"), folder.open);
   expect(folder.isWatched()).toBe(true);
   others[Symbol.dispose]();
   expect(folder.isWatched()).toBe(false);

@@ -2,10 +2,15 @@ import { randomBytes } from "node:crypto";
 import { BelljarError } from "../../../../errors.ts";
 import type { WatchEvent } from "./watch-events.ts";
 
+export interface WatchedSandbox {
+  readonly id: string;
+  readonly owner: string;
+}
+
 /** Watches whose events wait here until their client asks for them. */
 export interface PolledWatchers extends Disposable {
   /** The events of one sandbox, until the signal that `open` gets aborts. Resolves with the id. Rejects with `PROCESS_LIMIT` for too many. */
-  add(sandbox: string, open: (signal: AbortSignal) => Promise<AsyncIterable<WatchEvent>>): Promise<string>;
+  add(sandbox: WatchedSandbox, open: (signal: AbortSignal) => Promise<AsyncIterable<WatchEvent>>): Promise<string>;
   /** What has come since the last time. Throws `FILE_NOT_FOUND` for one that this sandbox does not have, and once what ended the events. */
   take(sandbox: string, id: string): readonly WatchEvent[];
   /** Throws `FILE_NOT_FOUND`. */
@@ -14,6 +19,7 @@ export interface PolledWatchers extends Disposable {
 
 export interface WatcherLimits {
   readonly ofSandbox: number;
+  readonly ofOwner: number;
   readonly all: number;
   /** Events that wait. With one more the watch ends: its client would miss changes. */
   readonly events: number;
@@ -23,35 +29,49 @@ export interface WatcherLimits {
   readonly idleMs: number;
 }
 
-const LIMITS: WatcherLimits = { ofSandbox: 32, all: 1_000, events: 10_000, bytesOfSandbox: 4 * 1024 * 1024, idleMs: 3_600_000 };
+const LIMITS: WatcherLimits = {
+  ofSandbox: 32,
+  ofOwner: 250,
+  all: 1_000,
+  events: 10_000,
+  bytesOfSandbox: 4 * 1024 * 1024,
+  idleMs: 3_600_000,
+};
 
 interface Watcher {
-  readonly sandbox: string;
+  readonly sandbox: WatchedSandbox;
   readonly stop: AbortController;
   readonly idle: NodeJS.Timeout;
   events: WatchEvent[];
   bytes: number;
+  isEnded: boolean;
   failure?: unknown;
 }
 
 export function createPolledWatchers(limits = LIMITS): PolledWatchers {
   const watchers = new Map<string, Watcher>();
+  const waiting = new WaitingBytes();
   const end = (id: string): void => {
     const watcher = watchers.get(id);
-    watchers.delete(id);
-    clearTimeout(watcher?.idle);
-    watcher?.stop.abort();
+    if (!watcher || !watchers.delete(id)) return;
+    waiting.add(watcher.sandbox.id, -watcher.bytes);
+    watcher.isEnded = true;
+    clearTimeout(watcher.idle);
+    watcher.stop.abort();
   };
   const find = (sandbox: string, id: string): Watcher => {
     const watcher = watchers.get(id);
-    if (watcher?.sandbox === sandbox) return watcher;
+    if (watcher?.sandbox.id === sandbox) return watcher;
     throw new BelljarError("FILE_NOT_FOUND", `watcher with id ${id} not found`);
   };
-  const ofSandbox = (sandbox: string): readonly Watcher[] => [...watchers.values()].filter((one) => one.sandbox === sandbox);
+  const isFull = ({ id, owner }: WatchedSandbox): boolean => {
+    const own = [...watchers.values()].filter(({ sandbox }) => sandbox.owner === owner);
+    const here = own.filter(({ sandbox }) => sandbox.id === id);
+    return here.length >= limits.ofSandbox || own.length >= limits.ofOwner || watchers.size >= limits.all;
+  };
   return {
     async add(sandbox, open) {
-      const own = ofSandbox(sandbox);
-      if (own.length >= limits.ofSandbox || watchers.size >= limits.all) throw tooMany(limits);
+      if (isFull(sandbox)) throw tooMany(limits);
       const id = `w${randomBytes(16).toString("hex")}`;
       const watcher: Watcher = {
         sandbox,
@@ -59,12 +79,11 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
         idle: setTimeout(() => end(id), limits.idleMs).unref(),
         events: [],
         bytes: 0,
+        isEnded: false,
       };
       watchers.set(id, watcher);
       try {
-        const hasRoom = (): boolean =>
-          watcher.events.length < limits.events && ofSandbox(sandbox).reduce((sum, { bytes }) => sum + bytes, 0) < limits.bytesOfSandbox;
-        void collect(watcher, await open(watcher.stop.signal), hasRoom);
+        void collect(watcher, await open(watcher.stop.signal), { limits, waiting });
       } catch (error) {
         end(id);
         throw error;
@@ -75,6 +94,7 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
       const watcher = find(sandbox, id);
       const { events, failure } = watcher;
       watcher.events = [];
+      waiting.add(sandbox, -watcher.bytes);
       watcher.bytes = 0;
       watcher.idle.refresh();
       if (events.length > 0 || failure === undefined) return events;
@@ -91,12 +111,37 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
   };
 }
 
-async function collect(watcher: Watcher, events: AsyncIterable<WatchEvent>, hasRoom: () => boolean): Promise<void> {
+/** What the events take that wait, by sandbox. */
+class WaitingBytes {
+  readonly #bytes = new Map<string, number>();
+
+  of(sandbox: string): number {
+    return this.#bytes.get(sandbox) ?? 0;
+  }
+
+  add(sandbox: string, bytes: number): void {
+    const now = this.of(sandbox) + bytes;
+    if (now > 0) this.#bytes.set(sandbox, now);
+    else this.#bytes.delete(sandbox);
+  }
+}
+
+interface Room {
+  readonly limits: WatcherLimits;
+  readonly waiting: WaitingBytes;
+}
+
+async function collect(watcher: Watcher, events: AsyncIterable<WatchEvent>, { limits, waiting }: Room): Promise<void> {
+  const { id } = watcher.sandbox;
   try {
     for await (const event of events) {
-      if (!hasRoom()) throw new BelljarError("PROCESS_LIMIT", "Too many events wait: watch again, and ask more often");
+      if (watcher.isEnded) return;
+      if (watcher.events.length >= limits.events || waiting.of(id) >= limits.bytesOfSandbox)
+        throw new BelljarError("PROCESS_LIMIT", "Too many events wait: watch again, and ask more often");
       watcher.events.push(event);
-      watcher.bytes += JSON.stringify(event).length;
+      const bytes = JSON.stringify(event).length + EVENT_BYTES;
+      watcher.bytes += bytes;
+      waiting.add(id, bytes);
     }
   } catch (error) {
     watcher.failure = error;
@@ -104,6 +149,10 @@ async function collect(watcher: Watcher, events: AsyncIterable<WatchEvent>, hasR
   }
 }
 
-function tooMany({ ofSandbox, all }: WatcherLimits): BelljarError {
-  return new BelljarError("PROCESS_LIMIT", `A sandbox has at most ${ofSandbox} watchers, and a server ${all}: remove those that are done`);
+/** What an event costs beside its texts: its objects. */
+const EVENT_BYTES = 200;
+
+function tooMany({ ofSandbox, ofOwner, all }: WatcherLimits): BelljarError {
+  const most = `A sandbox has at most ${ofSandbox} watchers, an owner ${ofOwner}, and a server ${all}`;
+  return new BelljarError("PROCESS_LIMIT", `${most}: remove those that are done`);
 }

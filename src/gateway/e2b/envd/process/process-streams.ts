@@ -4,7 +4,7 @@ import type { GatewayLog } from "../../../gateway-log.ts";
 import type { Route } from "../../../routes/route.ts";
 import type { StreamCall } from "../connect/define-stream.ts";
 import { defineClientStream, defineStream } from "../connect/define-stream.ts";
-import { callingUser, resolveFor, userUnknown } from "./calling-user.ts";
+import { callingUser, resolveFor, userUnknown } from "../calling-user.ts";
 import { toEndEvent } from "./end-event.ts";
 import type { EnvdProcess, Listening } from "./envd-process.ts";
 import { giveInput } from "./give-input.ts";

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { IncomingMessage } from "node:http";
-import { BelljarError } from "../../../../errors.ts";
-import type { Sandbox } from "../../../../sandbox/sandbox.ts";
+import { BelljarError } from "../../../errors.ts";
+import type { Sandbox } from "../../../sandbox/sandbox.ts";
 
 /** Names of accounts alone: the guest would also take numbers and groups. */
 const ACCOUNT = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}\$?$/;
