@@ -2,6 +2,8 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync, existsSync
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+import { INSIDE } from "../../protocol/inside.ts";
+
 export interface BrowserFolders {
   readonly profile: string;
   /** Of downloads that are not whole yet. */
@@ -29,7 +31,7 @@ const PREFERENCES = {
 const LOCAL_STATE = { dns_over_https: { mode: "off", templates: "" } };
 
 export function browserFolders(home = homedir()): BrowserFolders {
-  const folder = join(home, ".cache", "belljar-browser");
+  const folder = join(home, INSIDE.browserFolder);
   return {
     profile: join(folder, "profile"),
     unfinished: join(folder, "unfinished"),
