@@ -27,7 +27,7 @@ export async function openBrowserLab(options: Partial<BrowsersOptions> = {}, cre
     sandbox,
     session: (name = "test") => browsers.of(sandbox, name),
     serve: (html) => serve(sandbox, html),
-    ended: () => ended(sandbox),
+    ended: () => untilNoBrowser(sandbox),
     async [Symbol.asyncDispose]() {
       await browsers[Symbol.asyncDispose]();
       await lab[Symbol.asyncDispose]();
@@ -55,13 +55,8 @@ async function serve({ guest }: Sandbox, html: string): Promise<void> {
   site.stdout.resume();
 }
 
-/** The guest gives the exit of a kept command to whoever waits for it. */
-async function ended({ guest }: Sandbox): Promise<void> {
-  for (;;) {
-    const signal = AbortSignal.timeout(20_000);
-    const kept = await guest.listKept(signal);
-    if (!kept.some(({ name }) => name === "browser")) return;
-    const left = await guest.attach("browser", signal).catch(() => undefined);
-    left?.detach();
-  }
+/** Resolves once no process of a browser is left. */
+export async function untilNoBrowser(sandbox: Sandbox): Promise<void> {
+  const signal = AbortSignal.timeout(30_000);
+  while ((await chromiumProcesses(sandbox)).length > 0) signal.throwIfAborted();
 }
