@@ -65,6 +65,8 @@ export interface SharedFolders {
   make(folder: string): Promise<void>;
   /** Removes `folder/tree` with all in it, whoever's it is, and follows no link. One that is gone is no error. */
   remove(folder: string): Promise<void>;
+  /** How much room `folder/tree` takes, as far as that can be read within a minute. 0 if it is gone. Rejects with `RUNTIME_FAILED`. */
+  measure(folder: string): Promise<number>;
   /** What the host has for ids inside. Undefined: nobody of this process may have files with these. */
   toHost(ids: FileIds): FileIds | undefined;
   /** The way back. Ids that no sandbox can have are those of `nobody`. */
@@ -229,7 +231,10 @@ export type CopyReason = "durable" | "stopped" | "paused" | "programs" | "depth"
 
 /** A sandbox at one of its states, or as it is now. */
 export interface StateView {
-  readonly sandbox: Pick<SandboxSpec, "id" | "generation" | "folder" | "inside" | "workspace" | "mounts"> & { readonly template: string };
+  readonly sandbox: Pick<SandboxSpec, "id" | "generation" | "folder" | "inside" | "workspace"> & {
+    readonly template: string;
+    readonly mounts?: readonly Pick<Mount, "at">[];
+  };
   /** Absent: as it is now. */
   readonly layers?: readonly string[];
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
-import { MOUNTS_MAX } from "../../src/runtime/mounts.ts";
+import { MOUNTS_MAX } from "../../src/runtime/guest/mounts.ts";
 import type { Mount, SharedFolders } from "../../src/runtime/runtime.ts";
 import { type ContractFeatures, createSandbox, itNeeds, type OpenRuntime, run, soon } from "./contract-sandbox.ts";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Base, Isolation, Limits, Run, RunningSandbox, Runtime, SandboxSpec } from "../runtime.ts";
-import { assertMounts } from "../mounts.ts";
+import { assertMounts } from "../guest/mounts.ts";
 import { DEFAULT_BASE } from "../runtime.ts";
 import { serveOperation } from "./fake-guest.ts";
 import { fakeSharedFolders } from "./fake-shared-folders.ts";

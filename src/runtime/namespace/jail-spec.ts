@@ -5,7 +5,7 @@ import type { SandboxSpec } from "../runtime.ts";
 import { deadlineFields } from "../guest/keeper-client.ts";
 import { CGROUP_KIND, type CgroupBase } from "./cgroups.ts";
 import { ID_MAP_KIND, type IdMap } from "./id-map.ts";
-import { coversWorkspace } from "../mounts.ts";
+import { coversWorkspace } from "../guest/mounts.ts";
 import { memoryOf, setupSteps, type StepsRequest } from "./jail-steps.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 

@@ -9,6 +9,8 @@ import type { IdMap } from "./id-map.ts";
 const CANONICAL_FIRST_ID = 1_000_000_000;
 const SLOT_SIZE = 65_536;
 const NOBODY = 65_534;
+/** In the place of a sandbox's id, for work on what is no sandbox's. */
+export const NO_SANDBOX = "00000000000000000000";
 const USER = Number(INSIDE.userId);
 
 /** What `FROZEN_TREE` of `native/jail/layers.h` says: the job that removes the tree of a layer removes these too. */
@@ -16,11 +18,12 @@ export function treeOf(folder: string): string {
   return join(folder, "tree");
 }
 
-export function namespaceSharedFolders(idMap: IdMap, remove: SharedFolders["remove"]): SharedFolders {
+/** `work`: what processes of the native binary do, with the ids of all that sandboxes wrote. */
+export function namespaceSharedFolders(idMap: IdMap, work: Pick<SharedFolders, "remove" | "measure">): SharedFolders {
   const ids = idsOf(idMap);
   return {
     ...ids,
-    remove,
+    ...work,
     async make(folder) {
       const tree = treeOf(folder);
       const { uid, gid } = ids.toHost({ uid: USER, gid: USER }) ?? ownIds();

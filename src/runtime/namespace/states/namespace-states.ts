@@ -19,7 +19,7 @@ import { DEFAULT_BASE } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import { makeRunFolder } from "../run-paths.ts";
 import type { NamespaceSandbox } from "../running-sandbox.ts";
-import { treeOf } from "../shared-folders.ts";
+import { NO_SANDBOX, treeOf } from "../shared-folders.ts";
 import type { StorageKind } from "../storage.ts";
 import { removeStrays } from "./stray-subvolumes.ts";
 import { markHost } from "../template/host-mark.ts";
@@ -35,8 +35,6 @@ import { notUnpacked } from "./unpack-archive.ts";
 import { UnpackedLayers } from "./unpacked-layers.ts";
 
 const PARALLEL = 8;
-/** In the place of a sandbox's id. */
-const NO_SANDBOX = "00000000000000000000";
 /** A mount of so many layers takes no longer than one of few. */
 const STACK_HIGH = 16;
 /** The guest lets everything go on after two minutes. */
