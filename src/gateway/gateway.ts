@@ -75,7 +75,8 @@ export interface GatewayOptions {
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings" | "defaultSandbox">;
   /** Absent: E2B's clients are not served. */
   readonly e2b?:
-    | (Pick<E2b, "tokens" | "keys" | "settings" | "domain" | "turns"> & Partial<Pick<E2b, "templates" | "secrets" | "volumes">>)
+    | (Pick<E2b, "tokens" | "keys" | "settings" | "domain" | "turns" | "noteClient"> &
+        Partial<Pick<E2b, "templates" | "secrets" | "volumes">>)
     | undefined;
   /** Learns what must be known of a caller before it is served. Never rejects. */
   readonly prepare?: (principal: Principal) => Promise<void>;

@@ -81,6 +81,7 @@ export async function openE2bPortsLab(): Promise<E2bPortsLab> {
       keys: { of: async () => (given.hasKey ? [{}] : []) },
       settings,
       turns: new TurnsByKey(),
+      noteClient: () => undefined,
       domain: { name: DOMAIN, certificates: createDomainCertificates(authority, DOMAIN) },
     },
     version: "1.2.3",

@@ -34,6 +34,8 @@ export interface E2b {
   readonly domain?: E2bDomain | undefined;
   /** Pauses and resumes of a sandbox, one after the other: `turnOf` gives the key. */
   readonly turns: Pick<TurnsByKey, "run">;
+  /** Hears the `User-Agent` of those who make sandboxes. */
+  readonly noteClient: (userAgent: string | undefined) => void;
   readonly log: GatewayLog;
 }
 

@@ -46,9 +46,10 @@ async function settled(info: Parameters<typeof Template.getBuildStatus>[0], opti
 }
 
 /** The volume that the first trial makes, and how its files are asked for. */
-async function opened({ options }: Trial): Promise<{ readonly volume: Volume; readonly options: { readonly apiUrl: string } }> {
+async function opened({ options }: Trial): Promise<{ readonly volume: Volume; readonly options: { readonly apiUrl?: string } }> {
   const [found] = await Volume.list(options);
-  return { volume: await Volume.connect(found?.volumeId ?? "", options), options: { apiUrl: options.apiUrl } };
+  const { apiUrl } = options;
+  return { volume: await Volume.connect(found?.volumeId ?? "", options), options: { ...(apiUrl !== undefined && { apiUrl }) } };
 }
 
 export const VOLUMES: Readonly<Record<string, Method>> = {
