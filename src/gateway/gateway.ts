@@ -75,7 +75,8 @@ export interface GatewayOptions {
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings" | "defaultSandbox">;
   /** Absent: E2B's clients are not served. */
   readonly e2b?:
-    | (Pick<E2b, "tokens" | "keys" | "settings" | "domain" | "turns" | "noteClient"> & Partial<Pick<E2b, "templates" | "secrets">>)
+    | (Pick<E2b, "tokens" | "keys" | "settings" | "domain" | "turns" | "noteClient"> &
+        Partial<Pick<E2b, "templates" | "secrets" | "volumes">>)
     | undefined;
   /** Learns what must be known of a caller before it is served. Never rejects. */
   readonly prepare?: (principal: Principal) => Promise<void>;
@@ -213,7 +214,7 @@ function surfacesOf(
 }
 
 function e2bOf({ e2b, sandboxes, log }: GatewayOptions): E2b | undefined {
-  return e2b && { templates: undefined, secrets: undefined, ...e2b, sandboxes, log };
+  return e2b && { templates: undefined, secrets: undefined, volumes: undefined, ...e2b, sandboxes, log };
 }
 
 function verifiersOf({ tokens = [], oauth }: GatewayOptions): readonly TokenVerifier[] {

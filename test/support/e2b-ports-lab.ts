@@ -65,6 +65,7 @@ export async function openE2bPortsLab(): Promise<E2bPortsLab> {
   const tokens = createSandboxTokens(randomBytes(32));
   const settings: E2bSettings = {
     network: "none",
+    volumeQuotaBytes: 2 ** 20,
     pausedRetentionMs: 600_000,
     get publicTraffic() {
       return given.publicTraffic;

@@ -76,7 +76,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),
-    e2b: { ...e2b, templates, secrets },
+    e2b: { ...e2b, templates, secrets, volumes: stack.sandboxes.volumes },
     audit: stack.audit,
     listeners: openListeners(config),
     version: readPackage().version,

@@ -25,7 +25,7 @@ export async function openE2b(config: Config, log: Log): Promise<OpenedE2b> {
     name: "the key of the tokens of E2B's clients",
     lastResort: "remove it: clients then connect to their sandboxes again",
   });
-  const { publicTraffic = isLoopback(host), pausedRetention } = config.e2b;
+  const { publicTraffic = isLoopback(host), pausedRetention: pausedRetentionMs, volumeQuota: volumeQuotaBytes } = config.e2b;
   const domain = await openE2bDomain(config, (err) => log.error({ err }, "The changed certificate is not used: the earlier one stays"));
   return {
     ...(domain && { domain }),
@@ -33,6 +33,6 @@ export async function openE2b(config: Config, log: Log): Promise<OpenedE2b> {
     keys: createOwnerKeys(createTokenStore(home)),
     turns: new TurnsByKey(),
     noteClient: createOldClients(log),
-    settings: { network: await configuredPolicy(config, "e2b"), publicTraffic, pausedRetentionMs: pausedRetention },
+    settings: { network: await configuredPolicy(config, "e2b"), publicTraffic, pausedRetentionMs, volumeQuotaBytes },
   };
 }

@@ -4,7 +4,7 @@ import type { Reach, Surface } from "../surfaces/surface.ts";
 import { createSandboxAdmission } from "./admit-sandbox.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { uploadSurface } from "./control/template-file-routes.ts";
-import { volumeContentSurface } from "./control/volume-routes.ts";
+import { volumeContentSurface } from "./volumes/volume-content-surface.ts";
 import type { E2b } from "./e2b.ts";
 import { ENVD_PORT, INTERPRETER_PORT } from "./e2b.ts";
 import { secureReach } from "./e2b-domain.ts";
