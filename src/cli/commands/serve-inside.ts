@@ -58,7 +58,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     sandboxes: stack.sandboxes,
     toolsAlone: true,
     facade: { tools: tools.catalog, settings: toolServers.settings, defaultSandbox: tools.defaultSandbox },
-    prepare: async (principal) => void (await toolServers.load(principal).catch((err: unknown) => log.error({ err }, "No tool server"))),
+    prepare: (principal) => toolServers.load(principal).catch((err: unknown) => log.error({ err }, "No tool server")),
     tools: tools.catalog,
     resources: tools.resources,
     prompts: tools.prompts,
