@@ -109,10 +109,8 @@ export class HomeVolumes implements Volumes {
       room: () => usage.room(volume),
       wrote: (bytes) => usage.add(volume, bytes),
       makeBin: () => store.makeBin(volume),
-      async eraseBin(bin) {
-        await store.erase(bin, shared);
-        usage.forget(volume);
-      },
+      removed: () => usage.forget(volume),
+      eraseBin: (bin) => store.erase(bin, shared),
     });
   }
 
