@@ -25,7 +25,7 @@ export const GUARANTEES = {
   "host-secrets-hidden": "A host file that is not readable for everybody is not in a sandbox. Even root inside cannot read it.",
   "host-environment-hidden": "No variable of the host's environment reaches a sandbox.",
   "host-paths-hidden":
-    "A sandbox's mount table names no path of the host, except a workspace given as ro or rw, and the local user's own workspace.",
+    "A sandbox's mount table names no path of the host, except a workspace given as ro or rw, a volume, and the local user's own workspace.",
   "workspace-path-hidden":
     "Programs in a sandbox do not learn where a workspace given as copy lies on the host, except in the local user's own sandboxes. There the folder is shown at its own path, and linked from the person's spelling of it, if nothing of the template lies there.",
   "host-files-unwritable": "What a sandbox writes stays in the sandbox. The host's /usr and a copied workspace do not change.",
