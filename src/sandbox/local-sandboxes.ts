@@ -304,6 +304,7 @@ class HomeSandboxes implements LocalSandboxes {
     const sweep = { journal: this.#journal, live: this.#live, states: this.#states, waiting, report: this.#report, retentionMs, now };
     this.#sweeping = sweepHome(sweep)
       .then(() => this.#kept.sweep())
+      .then(() => this.volumes.sweep().catch((cause: unknown) => this.#report(`Volumes cannot be swept: ${String(cause)}`)))
       .then(() => this.#runtimes.tend());
     return this.#sweeping;
   }

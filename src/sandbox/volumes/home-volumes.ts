@@ -109,10 +109,8 @@ export class HomeVolumes implements Volumes {
       room: () => usage.room(volume),
       wrote: (bytes) => usage.add(volume, bytes),
       makeBin: () => store.makeBin(volume),
-      async eraseBin(bin) {
-        await store.erase(bin, shared);
-        usage.forget(volume);
-      },
+      removed: () => usage.forget(volume),
+      eraseBin: (bin) => store.erase(bin, shared),
     });
   }
 
@@ -145,9 +143,23 @@ export class HomeVolumes implements Volumes {
     );
   }
 
+  /** Ends removals whose process has died. One that a sandbox has got meanwhile is put back. */
+  async sweep(now = Date.now()): Promise<void> {
+    for (const { aside, volume } of await this.#store.leftAside(now)) {
+      if (await this.#userOf(volume)) await this.#store.putBack(volume);
+      else await this.#store.erase(aside, this.#sharedOf(volume));
+    }
+    for (const volume of await this.#store.list())
+      for (const bin of await this.#store.leftBins(volume, now)) await this.#store.erase(bin, this.#sharedOf(volume));
+  }
+
   async #assertUnused({ id, name }: Volume): Promise<void> {
-    const user = (await this.#options.records()).find(({ volumes = [] }) => volumes.some((one) => one.id === id));
+    const user = await this.#userOf({ id });
     if (user) throw new BelljarError("VOLUME_IN_USE", `The sandbox ${user.id} has the volume ${JSON.stringify(name)}: kill it first`);
+  }
+
+  async #userOf({ id }: Pick<Volume, "id">): Promise<Pick<SandboxRecord, "id"> | undefined> {
+    return (await this.#options.records()).find(({ volumes = [] }) => volumes.some((one) => one.id === id));
   }
 
   #sharedOf({ runtime }: Pick<Volume, "runtime">): SharedFolders {

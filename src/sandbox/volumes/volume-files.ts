@@ -49,6 +49,7 @@ export interface VolumeFilesOptions {
   /** How many bytes may be written. Rejects with `DISK_FULL`. */
   readonly room: () => Promise<number>;
   readonly wrote: (bytes: number) => void;
+  readonly removed: () => void;
   /** A folder where what is removed is put, and removes all that is in its `tree`. */
   readonly makeBin: () => Promise<string>;
   readonly eraseBin: (bin: string) => Promise<void>;
@@ -151,14 +152,18 @@ export class VolumeFiles {
     return this.#told(text, async (path) => {
       const { type } = await this.#need(path);
       if (path.length === 0) throw new BelljarError("PATH_INVALID", "the volume's own folder goes with the volume alone");
-      if (type !== "directory") return this.#folder.remove(path);
-      const bin = await this.#options.makeBin();
-      try {
-        await this.#folder.moveOut(path, join(bin, "tree"));
-      } finally {
-        await this.#options.eraseBin(bin);
-      }
+      await (type === "directory" ? this.#removeFolder(path) : this.#folder.remove(path));
+      this.#options.removed();
     });
+  }
+
+  async #removeFolder(path: Buffer): Promise<void> {
+    const bin = await this.#options.makeBin();
+    try {
+      await this.#folder.moveOut(path, join(bin, "tree"));
+    } finally {
+      await this.#options.eraseBin(bin);
+    }
   }
 
   async #collect(folder: Buffer, depth: number, found: VolumeEntry[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, realpath, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { mapLimit } from "../../async/map-limit.ts";
 import { BelljarError } from "../../errors.ts";
@@ -14,6 +14,7 @@ const RECORD = "volume.json";
 /** What is being removed. */
 const GONE = ".gone-";
 const PARALLEL = 8;
+const LEFT_MS = 3_600_000;
 
 /**
  * The volumes of a home: `volumes/<place>/` with `volume.json` and `tree/`. The place is made of owner and name, so that of several processes that
@@ -93,8 +94,33 @@ export class VolumeStore {
     return bin;
   }
 
-  async #read(place: string): Promise<Volume | undefined> {
-    const path = join(this.#folder, place, RECORD);
+  /** Volumes that were set aside, and whose removal has not ended for an hour: its process has died. */
+  async leftAside(now = Date.now()): Promise<readonly { readonly aside: string; readonly volume: Volume }[]> {
+    const names = await this.#old(this.#folder, GONE, now);
+    const found = await mapLimit(names, PARALLEL, async (name) => {
+      const volume = await this.#read(name, placeOf(name.slice(GONE.length)));
+      return volume ? [{ aside: join(this.#folder, name), volume }] : [];
+    });
+    return found.flat();
+  }
+
+  /** The same of parts of a volume. */
+  async leftBins(volume: Volume, now = Date.now()): Promise<readonly string[]> {
+    const folder = this.folder(volume);
+    return (await this.#old(folder, GONE, now)).map((name) => join(folder, name));
+  }
+
+  async #old(folder: string, prefix: string, now: number): Promise<readonly string[]> {
+    const names = ((await ifPresent(folder, readdir(folder))) ?? []).filter((name) => name.startsWith(prefix));
+    const looked = await mapLimit(names, PARALLEL, async (name) => {
+      const stats = await ifPresent(name, stat(join(folder, name)));
+      return stats && stats.ctimeMs < now - LEFT_MS ? [name] : [];
+    });
+    return looked.flat();
+  }
+
+  async #read(folder: string, place = folder): Promise<Volume | undefined> {
+    const path = join(this.#folder, folder, RECORD);
     const text = await ifPresent(path, readFile(path, "utf8"));
     return text === undefined ? undefined : parseVolume(place, text);
   }
