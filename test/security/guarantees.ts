@@ -269,6 +269,8 @@ export const GUARANTEES = {
     "What a server behind the hub asks or logs reaches the client of the call alone that it belongs to, and nobody where that cannot be told.",
   "e2b-code-needs-token":
     "Over E2B's API code runs, and contexts are told of, for whoever holds the access or traffic token of that sandbox alone. An id, a key or the token of another sandbox opens nothing.",
+  "e2b-processes-need-their-token":
+    "Over E2B's API processes of a sandbox run, and are listed, written to and signalled, for whoever holds the access token of that sandbox alone. A key, its traffic token, or a valid token of another sandbox opens nothing.",
   "e2b-debug-local":
     "The ports of `serve --e2b-debug` ask for no token. They accept connections of this machine alone, under its own names, and refuse what pages of other sites send. They are closed unless the configuration opens them.",
   "lying-guest-harmless": "If a guest answers with nonsense, that call fails. The host goes on.",

@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { closeSignal } from "../../async/close-signal.ts";
 import { BelljarError } from "../../errors.ts";
 import { assertAccess, firstVisit } from "./port-access.ts";
 import type { OnPortFailure, PortAnswer } from "./port-answer.ts";
@@ -19,8 +20,11 @@ export interface PortSandbox {
   /** Opens a TCP connection to a port inside. The signal applies to its whole life. */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   links(): Promise<readonly PortLink[]>;
-  /** Wakes it if it is paused, or rejects if that is not to be. A new connection does so by itself; one that was kept would wait. */
-  resume(): Promise<void>;
+  /**
+   * Wakes it if it is paused, or rejects if that is not to be. A new connection does so by itself; one that was kept would wait. The signal ends the
+   * wait for others who wake it.
+   */
+  resume(signal: AbortSignal): Promise<void>;
   /** What its maker said of its ports. Absent: they are opened by links alone. */
   readonly terms?: PortTerms;
 }
@@ -85,7 +89,7 @@ async function serve(router: Router, request: IncomingMessage, response: ServerR
   try {
     const { target, sandbox, ours } = await admit(router, request, response);
     if (ours) return answerWith(response, ours, request);
-    await sandbox.resume();
+    await resumeFor(sandbox, response);
     const connections = connectionsOf(router, target);
     const done = connections.use((signal) => sandbox.dial(target.port, signal));
     await relayRequest(connections, { request, response, target }).finally(done);
@@ -101,7 +105,7 @@ async function switchOver(router: Router, { request, socket, head }: Pick<Upgrad
   try {
     const { target, sandbox, ours } = await admit(router, request, socket);
     if (ours) return writeAnswer(socket, ours);
-    await sandbox.resume();
+    await resumeFor(sandbox, socket);
     const connections = connectionsOf(router, target);
     const done = connections.use((signal) => sandbox.dial(target.port, signal));
     await relayUpgrade(connections, { request, socket, head, target }).finally(done);
@@ -109,6 +113,12 @@ async function switchOver(router: Router, { request, socket, head }: Pick<Upgrad
     const answer = await toAnswer(router, error, request);
     if (!socket.destroyed) writeAnswer(socket, answer);
   }
+}
+
+/** As long as the client is there. */
+async function resumeFor(sandbox: PortSandbox, exchange: ServerResponse | Duplex): Promise<void> {
+  using closed = closeSignal(exchange);
+  await sandbox.resume(closed.signal);
 }
 
 async function toAnswer({ options }: Router, error: unknown, request: IncomingMessage): Promise<PortAnswer> {

@@ -87,8 +87,8 @@ function openMade(e2b: Parts, { sandbox, ...parts }: Made): PortSandbox {
   return {
     dial: (port, signal) => sandbox.guest.dial(port, signal),
     links: () => sandbox.portLinks(),
-    async resume() {
-      await assertAwake(e2b, sandbox);
+    async resume(signal) {
+      await assertAwake(e2b, sandbox, signal);
       // One that sleeps because nobody used it: a connection that was kept would wait.
       await sandbox.resume();
     },
