@@ -85,6 +85,7 @@ interface Made {
 
 function openMade(e2b: Parts, { sandbox, ...parts }: Made): PortSandbox {
   return {
+    owner: sandbox.owner,
     dial: (port, signal) => sandbox.guest.dial(port, signal),
     links: () => sandbox.portLinks(),
     async resume(signal) {
