@@ -115,7 +115,7 @@ export const GUARANTEES = {
   "e2b-files-need-their-token":
     "E2B's surfaces give files of a sandbox to whoever holds its access token, and one file, for one user and one way, to whoever has a URL that was signed with it, until the signature's last second. Whoever has none learns by no answer whether the sandbox is there.",
   "e2b-processes-need-their-token":
-    "Over E2B's API processes of a sandbox are started, listed, connected to and signalled by whoever holds its access token alone. No id, no token of another kind or sandbox and no name of a user opens them, and the answer does not tell whether the sandbox is there.",
+    "Over E2B's API processes of a sandbox run, and are listed, written to and signalled, for whoever holds the access token of that sandbox alone. A key, its traffic token, or a valid token of another sandbox opens nothing.",
   "e2b-signatures-bounded":
     "A signed URL that names no sandbox may cost a search over all sandboxes. Searches in vain share a small part of one processor, and the rest of the server goes on meanwhile.",
   "e2b-files-inert": "A file of a sandbox that somebody opens in a browser at the server's own address runs nothing there.",

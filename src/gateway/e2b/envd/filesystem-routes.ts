@@ -50,7 +50,7 @@ export function filesystemRoutes(e2b: E2b, admission: SandboxAdmission, watchers
         const { sandbox, files, call, toPath } = await enter(asked);
         const { path: folder, depth } = asked.body;
         const listing = { path: toPath(folder), depth: Math.max(1, depth) };
-        return { entries: await lists.run(sandbox.id, () => listFolder(files, listing, call), asked.signal) };
+        return { entries: await lists.run(sandbox, () => listFolder(files, listing, call), asked.signal) };
       },
     }),
     defineUnary({

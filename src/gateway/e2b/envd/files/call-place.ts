@@ -3,11 +3,11 @@ import type { Asked } from "../../../routes/route.ts";
 import type { SandboxAdmission } from "../../admit-sandbox.ts";
 import { callingUser, userUnknown } from "../calling-user.ts";
 import { callAs, findFileUser, resolveFilePath } from "./file-user.ts";
-import type { WatchedSandbox } from "./polled-watchers.ts";
 
 /** Where a call on files works, and as whom. */
 export interface CallPlace {
-  readonly sandbox: WatchedSandbox;
+  readonly sandbox: string;
+  readonly owner: string;
   readonly files: GuestFiles;
   readonly call: FileCall;
   /** Makes a path absolute. */
@@ -22,10 +22,5 @@ export async function enterCall(admission: SandboxAdmission, asked: Asked): Prom
   const user = await findFileUser(sandbox, name, asked.signal);
   if (!user) throw userUnknown(name ?? "");
   const call = callAs(user, asked.signal);
-  return {
-    sandbox: { id: sandbox.id, owner: sandbox.owner },
-    files: sandbox.guest.files,
-    call,
-    toPath: (path) => resolveFilePath(path, user),
-  };
+  return { sandbox: sandbox.id, owner: sandbox.owner, files: sandbox.guest.files, call, toPath: (path) => resolveFilePath(path, user) };
 }

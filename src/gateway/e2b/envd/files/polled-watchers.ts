@@ -2,23 +2,24 @@ import { randomBytes } from "node:crypto";
 import { BelljarError } from "../../../../errors.ts";
 import type { WatchEvent } from "./watch-events.ts";
 
-export interface WatchedSandbox {
-  readonly id: string;
-  readonly owner: string;
-}
-
 /** Watches whose events wait here until their client asks for them. */
 export interface PolledWatchers extends Disposable {
   /** The events of one sandbox, until the signal that `open` gets aborts. Resolves with the id. Rejects with `PROCESS_LIMIT` for too many. */
-  add(sandbox: WatchedSandbox, open: (signal: AbortSignal) => Promise<AsyncIterable<WatchEvent>>): Promise<string>;
+  add(place: WatchedPlace, open: (signal: AbortSignal) => Promise<AsyncIterable<WatchEvent>>): Promise<string>;
   /** What has come since the last time. Throws `FILE_NOT_FOUND` for one that this sandbox does not have, and once what ended the events. */
   take(sandbox: string, id: string): readonly WatchEvent[];
   /** Throws `FILE_NOT_FOUND`. */
   remove(sandbox: string, id: string): void;
 }
 
+export interface WatchedPlace {
+  readonly sandbox: string;
+  readonly owner: string;
+}
+
 export interface WatcherLimits {
   readonly ofSandbox: number;
+  /** Over all sandboxes of one owner: no owner takes the watchers of all others. */
   readonly ofOwner: number;
   readonly all: number;
   /** Events that wait. With one more the watch ends: its client would miss changes. */
@@ -38,52 +39,58 @@ const LIMITS: WatcherLimits = {
   idleMs: 3_600_000,
 };
 
-interface Watcher {
-  readonly sandbox: WatchedSandbox;
+interface Watcher extends WatchedPlace {
   readonly stop: AbortController;
   readonly idle: NodeJS.Timeout;
   events: WatchEvent[];
   bytes: number;
-  isEnded: boolean;
   failure?: unknown;
 }
 
 export function createPolledWatchers(limits = LIMITS): PolledWatchers {
   const watchers = new Map<string, Watcher>();
-  const waiting = new WaitingBytes();
+  const waitingBytes = createSums();
   const end = (id: string): void => {
     const watcher = watchers.get(id);
-    if (!watcher || !watchers.delete(id)) return;
-    waiting.add(watcher.sandbox.id, -watcher.bytes);
-    watcher.isEnded = true;
+    if (!watcher) return;
+    watchers.delete(id);
+    waitingBytes.add(watcher.sandbox, -watcher.bytes);
     clearTimeout(watcher.idle);
     watcher.stop.abort();
   };
   const find = (sandbox: string, id: string): Watcher => {
     const watcher = watchers.get(id);
-    if (watcher?.sandbox.id === sandbox) return watcher;
+    if (watcher?.sandbox === sandbox) return watcher;
     throw new BelljarError("FILE_NOT_FOUND", `watcher with id ${id} not found`);
   };
-  const isFull = ({ id, owner }: WatchedSandbox): boolean => {
-    const own = [...watchers.values()].filter(({ sandbox }) => sandbox.owner === owner);
-    const here = own.filter(({ sandbox }) => sandbox.id === id);
-    return here.length >= limits.ofSandbox || own.length >= limits.ofOwner || watchers.size >= limits.all;
+  const count = (key: keyof WatchedPlace, value: string): number => [...watchers.values()].filter((one) => one[key] === value).length;
+  const isFull = ({ sandbox, owner }: WatchedPlace): boolean =>
+    watchers.size >= limits.all || count("owner", owner) >= limits.ofOwner || count("sandbox", sandbox) >= limits.ofSandbox;
+  const keep = (id: string, watcher: Watcher, event: WatchEvent): void => {
+    // One that was ended takes no more: nothing would give its bytes back.
+    if (watchers.get(id) !== watcher) return;
+    const bytes = Buffer.byteLength(JSON.stringify(event));
+    if (watcher.events.length >= limits.events || waitingBytes.of(watcher.sandbox) + bytes > limits.bytesOfSandbox)
+      throw new BelljarError("PROCESS_LIMIT", "Too many events wait: watch again, and ask more often");
+    watcher.events.push(event);
+    watcher.bytes += bytes;
+    waitingBytes.add(watcher.sandbox, bytes);
   };
   return {
-    async add(sandbox, open) {
-      if (isFull(sandbox)) throw tooMany(limits);
+    async add({ sandbox, owner }, open) {
+      if (isFull({ sandbox, owner })) throw tooMany(limits);
       const id = `w${randomBytes(16).toString("hex")}`;
       const watcher: Watcher = {
         sandbox,
+        owner,
         stop: new AbortController(),
         idle: setTimeout(() => end(id), limits.idleMs).unref(),
         events: [],
         bytes: 0,
-        isEnded: false,
       };
       watchers.set(id, watcher);
       try {
-        void collect(watcher, await open(watcher.stop.signal), { limits, waiting });
+        void collect(watcher, await open(watcher.stop.signal), (event) => keep(id, watcher, event));
       } catch (error) {
         end(id);
         throw error;
@@ -93,8 +100,8 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
     take(sandbox, id) {
       const watcher = find(sandbox, id);
       const { events, failure } = watcher;
+      waitingBytes.add(sandbox, -watcher.bytes);
       watcher.events = [];
-      waiting.add(sandbox, -watcher.bytes);
       watcher.bytes = 0;
       watcher.idle.refresh();
       if (events.length > 0 || failure === undefined) return events;
@@ -111,48 +118,30 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
   };
 }
 
-/** What the events take that wait, by sandbox. */
-class WaitingBytes {
-  readonly #bytes = new Map<string, number>();
-
-  of(sandbox: string): number {
-    return this.#bytes.get(sandbox) ?? 0;
-  }
-
-  add(sandbox: string, bytes: number): void {
-    const now = this.of(sandbox) + bytes;
-    if (now > 0) this.#bytes.set(sandbox, now);
-    else this.#bytes.delete(sandbox);
-  }
-}
-
-interface Room {
-  readonly limits: WatcherLimits;
-  readonly waiting: WaitingBytes;
-}
-
-async function collect(watcher: Watcher, events: AsyncIterable<WatchEvent>, { limits, waiting }: Room): Promise<void> {
-  const { id } = watcher.sandbox;
+async function collect(watcher: Watcher, events: AsyncIterable<WatchEvent>, keep: (event: WatchEvent) => void): Promise<void> {
   try {
-    for await (const event of events) {
-      if (watcher.isEnded) return;
-      if (watcher.events.length >= limits.events || waiting.of(id) >= limits.bytesOfSandbox)
-        throw new BelljarError("PROCESS_LIMIT", "Too many events wait: watch again, and ask more often");
-      watcher.events.push(event);
-      const bytes = JSON.stringify(event).length + EVENT_BYTES;
-      watcher.bytes += bytes;
-      waiting.add(id, bytes);
-    }
+    for await (const event of events) keep(event);
   } catch (error) {
     watcher.failure = error;
     watcher.stop.abort();
   }
 }
 
-/** What an event costs beside its texts: its objects. */
-const EVENT_BYTES = 200;
+/** Running sums: an event costs the same however many watchers there are. A sum of nothing is forgotten. */
+function createSums(): { of(key: string): number; add(key: string, amount: number): void } {
+  const sums = new Map<string, number>();
+  const of = (key: string): number => sums.get(key) ?? 0;
+  return {
+    of,
+    add(key, amount) {
+      const sum = of(key) + amount;
+      if (sum === 0) sums.delete(key);
+      else sums.set(key, sum);
+    },
+  };
+}
 
 function tooMany({ ofSandbox, ofOwner, all }: WatcherLimits): BelljarError {
-  const most = `A sandbox has at most ${ofSandbox} watchers, an owner ${ofOwner}, and a server ${all}`;
-  return new BelljarError("PROCESS_LIMIT", `${most}: remove those that are done`);
+  const message = `A sandbox has at most ${ofSandbox} watchers, the sandboxes of one owner ${ofOwner}, and a server ${all}: remove those that are done`;
+  return new BelljarError("PROCESS_LIMIT", message);
 }
