@@ -7,9 +7,13 @@ const foldersOf = (idMap: IdMap) => namespaceSharedFolders(idMap, { remove: asyn
 const both = (id: number) => ({ uid: id, gid: id });
 
 it("has each id inside at its place in the range of layers, as root", () => {
-  const { toHost, toInside } = foldersOf({ kind: "slot" });
-  for (const id of [0, 1000, 65_535]) expect(toInside(toHost(both(id)) ?? both(-1))).toEqual(both(id));
-  expect([toHost(both(1000)), toHost(both(65_536)), toInside(both(0))]).toEqual([both(1_000_001_000), undefined, both(65_534)]);
+  const slot = foldersOf({ kind: "slot" });
+  for (const id of [0, 1000, 65_535]) expect(slot.toInside(slot.toHost(both(id)) ?? both(-1))).toEqual(both(id));
+  expect([slot.toHost(both(1000)), slot.toHost(both(65_536)), slot.toInside(both(0))]).toEqual([
+    both(1_000_001_000),
+    undefined,
+    both(65_534),
+  ]);
 });
 
 it("gives files to the user alone, as an ordinary user, and tells who has them with sub-ids as the map does", () => {
