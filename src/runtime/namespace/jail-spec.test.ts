@@ -124,6 +124,25 @@ it("lays an image over a bare root, makes room for the mounts, and lays the prog
   expect(named("CWD", jailFields({ spec: { inside: { ...inside, cwd: inside.workspace } } }))).toEqual([]);
 });
 
+it("lays shared folders over all else, with the ids of layers, and begins commands at home though one lies at /workspace", () => {
+  const fields = jailFields({
+    spec: {
+      mounts: [
+        { folder: "/volumes/a", at: "/mnt/data" },
+        { folder: "/volumes/b", at: "/workspace" },
+      ],
+    },
+  });
+  expect(named("SETUP", fields).slice(-5, -1)).toEqual([
+    "SETUP=KIND=8 TARGET=/mnt/data",
+    "SETUP=KIND=2 TARGET=/mnt/data PATH=/volumes/a/tree IDS=1 FLAGS=1",
+    "SETUP=KIND=8 TARGET=/workspace",
+    "SETUP=KIND=2 TARGET=/workspace PATH=/volumes/b/tree IDS=1 FLAGS=1",
+  ]);
+  expect(named("CWD", fields)).toEqual(["CWD=/home/user"]);
+  expect(named("CWD", jailFields({ spec: { mounts: [{ folder: "/volumes/a", at: "/mnt/data" }] } }))).toEqual([]);
+});
+
 it.each([
   ["the template's user", TEMPLATE, {}, []],
   ["the template's root", BARE, {}, ["USER=root"]],

@@ -119,3 +119,22 @@ it("tells no error with a path of the host, and follows no link", async () => {
   }
   expect((await readdir(home)).toSorted()).toEqual(["outside", "volumes"]);
 });
+
+it("gives several uploads at once no more room than one, and forgets what failed", async () => {
+  const volumes = open();
+  const volume = await volumes.create(OWNER, { name: "small", quotaBytes: 2 ** 20 });
+  const files = await volumes.files(volume);
+  const signal = new AbortController().signal;
+  async function* bytes(): AsyncIterable<Uint8Array> {
+    for (let i = 0; i < 6; i++) yield Buffer.alloc(2 ** 17);
+  }
+  const ends = await Promise.allSettled(["a", "b", "c"].map((name) => files.write(name, bytes(), {}, signal)));
+  const written = ends.filter(({ status }) => status === "fulfilled").length;
+  expect(written).toBeLessThan(2);
+  const codes = ends.flatMap((end) => (end.status === "rejected" ? [(end.reason as { readonly code: string }).code] : []));
+  expect([...new Set(codes)]).toEqual(["DISK_FULL"]);
+  const left = await files.list("/");
+  expect(left).toHaveLength(written);
+  for (const { path } of left) await files.remove(path);
+  expect(await files.write("a", bytes(), {}, signal)).toMatchObject({ size: 6 * 2 ** 17 });
+});

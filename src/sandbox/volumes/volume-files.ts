@@ -122,13 +122,15 @@ export class VolumeFiles {
       if (now && force === false) throw new BelljarError("FILE_EXISTS", "there is something already");
       if (path.length === 0 || now?.type === "directory") throw new BelljarError("FILE_IS_DIRECTORY", "it is a folder");
       await this.#needFolder(parentOf(path));
-      const [ids, room] = [this.#toHost(metadata), await this.#options.room()];
+      const ids = this.#toHost(metadata);
       const fresh = below(parentOf(path), Buffer.from(`.belljar-${randomBytes(12).toString("hex")}`));
       try {
-        this.#options.wrote(await this.#fill(fresh, content, { ids, mode: metadata.mode ?? FILE_MODE, room, signal }));
+        await this.#fill(fresh, content, { ids, mode: metadata.mode ?? FILE_MODE, signal });
         await (force === false ? this.#folder.place(fresh, path) : this.#folder.rename(fresh, path));
-      } finally {
+      } catch (cause) {
         await this.#folder.remove(fresh);
+        this.#options.removed();
+        throw cause;
       }
       return this.#need(path);
     });
@@ -192,18 +194,19 @@ export class VolumeFiles {
     await this.#folder.setMode(path, mode & PERMISSIONS);
   }
 
-  async #fill(path: Buffer, content: AsyncIterable<Uint8Array>, { ids, mode, room, signal }: Filling): Promise<number> {
+  /** Each piece is counted before it is written, so that several uploads at once have no more room than one. */
+  async #fill(path: Buffer, content: AsyncIterable<Uint8Array>, { ids, mode, signal }: Filling): Promise<void> {
     await using file = await this.#folder.createFile(path);
-    let written = 0;
+    await this.#options.room();
     for await (const chunk of whole(content)) {
-      signal.throwIfAborted();
-      written += chunk.byteLength;
-      if (written > room) throw new BelljarError("DISK_FULL", "the volume's quota has no room for it: remove files of the volume");
+      if (signal.aborted) throw new BelljarError("CANCELLED", "the upload was cut off");
+      if (chunk.byteLength > (await this.#options.room()))
+        throw new BelljarError("DISK_FULL", "the volume's quota has no room for it: remove files of the volume");
+      this.#options.wrote(chunk.byteLength);
       await file.writeFile(chunk);
     }
     await file.chown(ids.uid, ids.gid);
     await file.chmod(mode & PERMISSIONS);
-    return written;
   }
 
   #toHost({ uid = USER.uid, gid = USER.gid }: Partial<FileIds>): FileIds {
@@ -253,7 +256,6 @@ async function* whole(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Ar
 interface Filling {
   readonly ids: FileIds;
   readonly mode: number;
-  readonly room: number;
   readonly signal: AbortSignal;
 }
 

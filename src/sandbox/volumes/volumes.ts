@@ -3,7 +3,7 @@ import type { Volume } from "./volume.ts";
 import type { VolumeFiles } from "./volume-files.ts";
 
 export type { Volume } from "./volume.ts";
-export type { VolumeEntry, VolumeFiles, VolumeMetadata } from "./volume-files.ts";
+export type { VolumeEntry, VolumeFiles } from "./volume-files.ts";
 
 /**
  * The volumes of a home, seen by one principal at a time: folders that outlive sandboxes, and that several sandboxes of their owner see at once. A
