@@ -15,6 +15,19 @@ const SDK_SHIMS = "src/mcp/server/sdk-shims.ts";
 const OWN_GLOBALS =
   "const { Array, ArrayBuffer, Atomics, BigInt, Boolean, Error, Int32Array, JSON, Map, Math, Number, Object, Promise, Proxy, RangeError," +
   " Reflect, RegExp, Set, SharedArrayBuffer, String, Symbol, SyntaxError, TypeError, URL, Uint8Array, WeakMap, console, process } = globalThis;";
+const PLAYWRIGHT_FILES = [
+  "index.js",
+  "package.json",
+  "browsers.json",
+  "LICENSE",
+  "NOTICE",
+  "ThirdPartyNotices.txt",
+  "lib/bootstrap.js",
+  "lib/package.js",
+  "lib/coreBundle.js",
+  "lib/utilsBundle.js",
+  "lib/utilsBundle.js.LICENSE",
+];
 const COMMON = ["package-lock.json", "scripts/build.mjs", "scripts/bundle-python.mjs"];
 
 const STEPS = [
@@ -22,6 +35,13 @@ const STEPS = [
   { name: "command line", inputs: ["src", ...COMMON], skip: isTest, output: "dist/cli/main.js", build: buildCli },
   { name: "workers", inputs: ["src/text", "src/errors.ts", ...COMMON], skip: isTest, output: "dist/workers", build: buildWorkers },
   { name: "kernels", inputs: ["src/interpreter/kernels", ...COMMON], skip: isTest, output: "dist/kernels", build: buildKernels },
+  {
+    name: "browser driver",
+    inputs: ["src/browser", "src/async", ...COMMON],
+    skip: isTest,
+    output: "dist/kernels/browser-driver.mjs",
+    build: buildBrowserDriver,
+  },
   {
     name: "library",
     inputs: ["src", "tsconfig.json", "tsconfig.build.json", ...COMMON],
@@ -73,6 +93,14 @@ async function buildKernels() {
       { extension: out.endsWith(".mjs") ? "mjs" : "js", intro: ownGlobals ? OWN_GLOBALS : "" },
     );
   }
+}
+
+/** The driver, and beside it the files of playwright-core that it needs: no viewers, no command line. */
+async function buildBrowserDriver() {
+  const [from, to] = [join(ROOT, "node_modules/playwright-core"), join(DIST, "kernels/playwright-core")];
+  mkdirSync(join(to, "lib"), { recursive: true });
+  for (const name of PLAYWRIGHT_FILES) replace(join(to, name), readFileSync(join(from, name)));
+  await bundle({ "browser-driver": "src/browser/driver/driver.ts" }, "dist/kernels", { extension: "mjs" });
 }
 
 /** Chunks are named by content, and stale ones stay a while: a process of the last build may still ask for them. */

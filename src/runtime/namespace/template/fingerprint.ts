@@ -55,7 +55,7 @@ export function fingerprintPrograms(options: FingerprintOptions): string {
 function fingerprint(hostRoot: string, hostPaths: readonly string[], { canonicalUid, kernels, programs = {} }: FingerprintOptions): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([FORMAT, hostRoot, canonicalUid ?? process.getuid?.(), programs]));
-  const kernelPaths = kernels === undefined ? [] : names(kernels).map((name) => join(kernels, name));
+  const kernelPaths = kernels === undefined ? [] : names(kernels, true).map((name) => join(kernels, name));
   for (const path of [...hostPaths, ...kernelPaths, ...Object.values(programs)]) {
     const stat = lstatSync(path, { throwIfNoEntry: false });
     hash.update(`${path}\0${stat ? `${stat.mode} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}` : "-"}\n`);
@@ -68,6 +68,6 @@ function rowPaths(hostRoot: string): readonly string[] {
   return literal.flatMap((path) => (path.includes("*") ? expandRow(path, names(join(hostRoot, dirname(path)))) : [path]));
 }
 
-function names(folder: string): readonly string[] {
-  return existsSync(folder) ? readdirSync(folder).toSorted() : [];
+function names(folder: string, recursive = false): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder, { encoding: "utf8", recursive }).toSorted() : [];
 }

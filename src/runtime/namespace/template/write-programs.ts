@@ -36,6 +36,10 @@ async function copyKernelsIfPresent(
   { folder, kernels }: { readonly folder: string; readonly kernels: string },
 ): Promise<void> {
   for (const entry of await absentIs([], readdir(kernels, { withFileTypes: true }))) {
-    if (entry.isFile()) await layer.file(join(folder, entry.name), await readFile(join(kernels, entry.name)));
+    const [to, from] = [join(folder, entry.name), join(kernels, entry.name)];
+    if (entry.isFile()) await layer.file(to, await readFile(from));
+    if (!entry.isDirectory()) continue;
+    await layer.folder(to);
+    await copyKernelsIfPresent(layer, { folder: to, kernels: from });
   }
 }

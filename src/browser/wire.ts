@@ -1,0 +1,52 @@
+import * as z from "zod";
+import { DRIVER_CODES } from "./driver-codes.ts";
+
+const ERROR_MAX_CHARACTERS = 8_000;
+
+const Failure = z.strictObject({ code: z.enum(DRIVER_CODES), message: z.string().max(ERROR_MAX_CHARACTERS) });
+
+/** What the driver says, each once for each request. Everything else closes it. */
+export const DriverMessage = z.discriminatedUnion("type", [
+  /** Chromium runs. */
+  z.strictObject({ type: z.literal("ready"), version: z.string().max(200) }),
+  /** Chromium could not be started. */
+  z.strictObject({ type: z.literal("failed"), error: Failure }),
+  z.strictObject({
+    type: z.literal("answer"),
+    id: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
+    /** Of the action; its own schema is asked next. */
+    value: z.unknown().optional(),
+    error: Failure.optional(),
+    /** The picture came right before it. */
+    picture: z.enum(["image/png", "image/jpeg"]).optional(),
+  }),
+]);
+export type DriverMessage = z.infer<typeof DriverMessage>;
+
+/** What the server says. The driver believes it. */
+export interface DriverRequest {
+  readonly type: "request";
+  readonly id: number;
+  /** Whose tabs. */
+  readonly session: string;
+  readonly action: string;
+  readonly args: unknown;
+  /** Milliseconds from when it comes. */
+  readonly timeoutMs: number;
+}
+
+export type ServerMessage =
+  | DriverRequest
+  /** The caller waits no longer. It is answered all the same. */
+  | { readonly type: "cancel"; readonly id: number }
+  /** Nobody of this session comes again: its tabs go. */
+  | { readonly type: "leave"; readonly session: string };
+
+/** What the driver is started with, as its one argument. */
+export interface DriverOptions {
+  /** Chromium's program, the first that is there. */
+  readonly executables: readonly string[];
+  /** Without a request for so long the browser ends. */
+  readonly idleMs: number;
+  readonly flags: readonly string[];
+}
