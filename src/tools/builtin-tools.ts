@@ -8,6 +8,7 @@ import { noTemplates, type Templates } from "../template/templates.ts";
 import type { Texts } from "../text/texts.ts";
 import { browserTools } from "./browser/browser-tools.ts";
 import type { BrowserSource } from "./browser/browser-call.ts";
+import { noBrowsers } from "./browser/no-browsers.ts";
 import { browserIiTools } from "./browser-ii/browser-ii-tools.ts";
 import { createExecuteCode } from "./code/execute-code.ts";
 import { contexts } from "./code/contexts.ts";
@@ -48,7 +49,8 @@ export interface BuiltinToolsOptions {
   /** Paths inside of the search programs, where they are not the ones that Belljar puts into its sandboxes. */
   readonly programs?: SearchPrograms;
   readonly web?: WebToolsOptions;
-  readonly browsers: BrowserSource;
+  /** Absent: none are started, and the tools say so. */
+  readonly browsers?: BrowserSource;
   /** Absent: none are kept, and the tools say so. */
   readonly templates?: () => Promise<Templates>;
   /** Absent: none are kept, and the tools say so. */
@@ -79,7 +81,7 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
     ...gitTools,
     ...npmTools,
     ...webTools(web),
-    ...browserTools(browsers),
+    ...browserTools(browsers ?? noBrowsers),
     ...userTools({ life: options.userTools ?? noUserTools, texts, agentPublish: options.agentPublish ?? false }),
     searchTools,
     describeToolTool,
@@ -88,6 +90,6 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
 }
 
 /** Those of the toolset that has other tools under names of `builtinTools`. Only who names it has them. */
-export function otherBuiltinTools({ browsers }: Pick<BuiltinToolsOptions, "browsers">): readonly Tool[] {
+export function otherBuiltinTools({ browsers = noBrowsers }: Pick<BuiltinToolsOptions, "browsers"> = {}): readonly Tool[] {
   return browserIiTools(browsers);
 }

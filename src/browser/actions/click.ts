@@ -7,7 +7,10 @@ export const CLICK_FIELDS = {
   ...TARGET_FIELDS,
   double_click: z.boolean().optional(),
   button: z.enum(["left", "right", "middle"]).optional(),
-  modifiers: z.array(z.enum(["Alt", "Control", "Meta", "Shift"])).max(4).optional(),
+  modifiers: z
+    .array(z.enum(["Alt", "Control", "Meta", "Shift"]))
+    .max(4)
+    .optional(),
 };
 
 const Args = z.object(CLICK_FIELDS);

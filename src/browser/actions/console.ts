@@ -3,7 +3,6 @@ import { defineAction } from "./action.ts";
 import { CHANGE_LINE_MAX } from "./change-limits.ts";
 import { CONSOLE_KEPT, LOG_DEFAULT } from "./log-limits.ts";
 
-
 export const CONSOLE_FIELDS = {
   level: z.enum(["error", "warning", "all"]).optional().describe("From this one up; default all"),
   limit: z.number().int().min(1).max(CONSOLE_KEPT).optional().describe(`The newest; default ${LOG_DEFAULT}`),
@@ -12,7 +11,11 @@ export const CONSOLE_FIELDS = {
 const Args = z.object(CONSOLE_FIELDS);
 export type ConsoleArgs = z.infer<typeof Args>;
 
-const Line = z.object({ level: z.enum(["error", "warning", "info"]), text: z.string().max(CHANGE_LINE_MAX), place: z.string().max(CHANGE_LINE_MAX) });
+const Line = z.object({
+  level: z.enum(["error", "warning", "info"]),
+  text: z.string().max(CHANGE_LINE_MAX),
+  place: z.string().max(CHANGE_LINE_MAX),
+});
 export type ConsoleLine = z.infer<typeof Line>;
 
 const Value = z.object({

@@ -4,7 +4,6 @@ import { PDF_MAX_BYTES } from "./pdf-limits.ts";
 
 const PATH_MAX = 4_096;
 
-
 export const PDF_FIELDS = {
   path: z.string().min(1).max(PATH_MAX).describe("File in the sandbox"),
   landscape: z.boolean().optional(),

@@ -16,7 +16,10 @@ export async function tellTreeChange(page: Page, before: TreeState, max: number)
   const lines = now.split("\n");
   const added = lines.filter((line) => !known.has(line)).map((line) => `+ ${line.trim()}`);
   const current = new Set(lines);
-  const gone = before.split("\n").filter((line) => !current.has(line)).map((line) => `- ${line.trim()}`);
+  const gone = before
+    .split("\n")
+    .filter((line) => !current.has(line))
+    .map((line) => `- ${line.trim()}`);
   return [...gone, ...added].join("\n").slice(0, max);
 }
 

@@ -1,6 +1,7 @@
 import type { Page, Response } from "playwright-core";
 import type { NavigateArgs, NavigateValue } from "../../actions/navigate.ts";
 import { DriverError } from "../driver-error.ts";
+import { goTo } from "../go-to.ts";
 import { defineHandler } from "../handler.ts";
 import { act } from "./act.ts";
 
@@ -22,7 +23,7 @@ export const navigate = defineHandler<NavigateArgs, NavigateValue>({
 async function go(page: Page, { url, go: where }: NavigateArgs, timeout: number): Promise<Response | null> {
   const how = { waitUntil: "commit" as const, timeout };
   try {
-    if (url !== undefined) return await page.goto(url, how);
+    if (url !== undefined) return await goTo(page, url, timeout);
     if (where === "reload") return await page.reload(how);
     return await (where === "back" ? page.goBack(how) : page.goForward(how));
   } catch (error) {

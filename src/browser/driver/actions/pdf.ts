@@ -11,7 +11,8 @@ export const pdf = defineHandler<PdfArgs, PdfValue>({
   async run(tab, { path, landscape = false }) {
     assertNoDialog(tab);
     const bytes = await reasoned(() => tab.page.pdf({ landscape, printBackground: true }));
-    if (bytes.length > PDF_MAX_BYTES) throw new DriverError("FILE_TOO_LARGE", `The PDF has ${bytes.length} bytes, at most ${PDF_MAX_BYTES} are written`);
+    if (bytes.length > PDF_MAX_BYTES)
+      throw new DriverError("FILE_TOO_LARGE", `The PDF has ${bytes.length} bytes, at most ${PDF_MAX_BYTES} are written`);
     try {
       await writeFile(path, bytes);
     } catch (error) {

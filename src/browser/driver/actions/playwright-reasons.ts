@@ -41,7 +41,5 @@ function timedOut(message: string): DriverError {
 
 function oneLine(text: string): string {
   const [first = ""] = text.split("\n", 1);
-  return first
-    .replace(/^[\s-]+(?:\d+ × )?/, "")
-    .slice(0, REASON_MAX);
+  return first.replace(/^[\s-]+(?:\d+ × )?/, "").slice(0, REASON_MAX);
 }

@@ -39,7 +39,13 @@ export const screenshot = defineHandler<ScreenshotArgs, ScreenshotValue>({
       const picture = await take(cdp, shot, args.format ?? "jpeg");
       const [width, height] = [Math.round(shot.area.width * shot.scale), Math.round(shot.area.height * shot.scale)];
       const { page } = tab;
-      const facts = { url: page.url().slice(0, URL_MAX), title: (await page.title()).slice(0, TITLE_MAX), width, height, scale: shot.scale };
+      const facts = {
+        url: page.url().slice(0, URL_MAX),
+        title: (await page.title()).slice(0, TITLE_MAX),
+        width,
+        height,
+        scale: shot.scale,
+      };
       return { value: { ...facts, cut: shot.isCut, marks: [...(marked?.marks ?? [])] }, picture };
     });
   },

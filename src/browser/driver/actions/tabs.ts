@@ -4,6 +4,7 @@ import { settleWithin } from "../../../async/settle-within.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
 import type { Tab } from "../tab.ts";
+import { goTo } from "../go-to.ts";
 import { reasoned } from "./act.ts";
 
 /** A tab that a dialog or a script holds does not say its title. */
@@ -18,11 +19,10 @@ export const tabs = defineHandler<TabsArgs, TabsValue>({
     if (action === "new") await open(current, url);
     if (action === "select") current.tabs.select(find(current, index));
     if (action === "close") await find(current, index).page.close();
-    const shown = await current.tabs.current();
     const rows = current.tabs.all.map(async (tab) => ({
       url: tab.page.url().slice(0, URL_MAX),
       title: (await titleOf(tab)).slice(0, TITLE_MAX),
-      current: tab === shown,
+      current: tab === current.tabs.shown,
     }));
     return { value: { tabs: await Promise.all(rows) } };
   },
@@ -30,7 +30,7 @@ export const tabs = defineHandler<TabsArgs, TabsValue>({
 
 async function open({ tabs: all }: Tab, url: string | undefined): Promise<void> {
   const tab = await all.open();
-  if (url !== undefined) await reasoned(() => tab.page.goto(url, { waitUntil: "domcontentloaded", timeout: NEW_MS }));
+  if (url !== undefined) await reasoned(() => goTo(tab.page, url, NEW_MS));
 }
 
 function find(current: Tab, index: number | undefined): Tab {

@@ -43,6 +43,7 @@ async function assertReadable(path: string): Promise<void> {
 export function toFileError(error: unknown, path: string): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT" || code === "ENOTDIR") return new DriverError("FILE_NOT_FOUND", `There is no ${path} in the sandbox`);
-  if (code === "EACCES" || code === "EPERM" || code === "EROFS") return new DriverError("FILE_DENIED", `The sandbox's user may not open ${path}`);
+  if (code === "EACCES" || code === "EPERM" || code === "EROFS")
+    return new DriverError("FILE_DENIED", `The sandbox's user may not open ${path}`);
   return error;
 }

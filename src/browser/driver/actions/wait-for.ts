@@ -36,10 +36,7 @@ async function waitUntil({ page }: Tab, { text, text_gone: gone, selector, url }
 }
 
 /** Whichever frame has it first; its error is that of the main frame. */
-async function anyFrame(
-  { page }: Pick<Tab, "page">,
-  wait: (frame: ReturnType<Tab["page"]["mainFrame"]>) => Promise<void>,
-): Promise<void> {
+async function anyFrame({ page }: Pick<Tab, "page">, wait: (frame: ReturnType<Tab["page"]["mainFrame"]>) => Promise<void>): Promise<void> {
   const waits = page.frames().map(wait);
   try {
     await Promise.any(waits);
