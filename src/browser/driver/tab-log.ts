@@ -23,10 +23,12 @@ export class TabLog {
   readonly requests = new Ring<RequestFacts>(REQUESTS_KEPT);
   readonly failures = new Ring<string>(REQUESTS_KEPT);
   readonly dialogs = new Ring<DialogFacts>(DIALOGS_KEPT);
+  /** By their numbers on the last picture with marks. */
+  marked: readonly string[] = [];
   readonly #byRequest = new WeakMap<Request, LoggedRequest>();
 
   constructor(page: Page) {
-    page.on("console", (message) => this.console.add(toLine(message)));
+    page.on("console", (message) => isAboutIcon(message) || this.console.add(toLine(message)));
     page.on("pageerror", (error) => this.console.add({ level: "error", text: cut(String(error)), place: "" }));
     page.on("dialog", (dialog) => this.dialogs.add(tellDialog(dialog)));
     page.on("request", (request) => this.#add(request));
@@ -57,6 +59,11 @@ export class TabLog {
 export function tellDialog(dialog: Dialog): DialogFacts {
   const kind = dialog.type() as DialogFacts["kind"];
   return { kind, message: cut(dialog.message()), ...(kind === "prompt" && { proposed: cut(dialog.defaultValue()) }) };
+}
+
+/** The browser asks for it by itself, and most sites have none. */
+function isAboutIcon(message: ConsoleMessage): boolean {
+  return message.location().url.endsWith("/favicon.ico");
 }
 
 function toLine(message: ConsoleMessage): ConsoleLine {

@@ -12,7 +12,7 @@ import { BROWSER_II } from "../toolsets.ts";
 
 interface IiTool<Fields extends z.ZodRawShape> extends Omit<ToolHead<Fields>, "title" | "toolset"> {
   /** Answers what it changed, or a text. */
-  run(call: Called, args: z.output<z.ZodObject<Fields>>): Promise<ChangeFacts | string>;
+  readonly run: (call: Called, args: z.output<z.ZodObject<Fields>>) => Promise<ChangeFacts | string>;
 }
 
 /** A tool of `browser-ii`: it answers a text, and a picture with a number on each element that can be acted on. */

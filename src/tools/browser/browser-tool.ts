@@ -32,7 +32,7 @@ export interface ToolHead<Fields extends z.ZodRawShape> {
 
 interface BrowserToolOptions<Fields extends z.ZodRawShape> extends ToolHead<Fields> {
   readonly value: z.ZodType;
-  run(call: Called, args: z.output<z.ZodObject<Fields>>): Promise<TextResult>;
+  readonly run: (call: Called, args: z.output<z.ZodObject<Fields>>) => Promise<TextResult>;
 }
 
 /** What a tool calls the browser with. */

@@ -34,7 +34,7 @@ function notesOf({ navigated, loading, dialog, opened, tree }: ChangeFacts): rea
   return [
     ...(dialog ? ["[A dialog holds the page. Answer it with browser_handle_dialog; after 5 s it is dismissed]"] : []),
     ...(opened.length > 0 ? ["[browser_tabs selects a tab that was opened]"] : []),
-    ...(navigated ? ["[The tab has a new document: earlier references are gone. Read it with browser_snapshot]"] : []),
+    ...(navigated ? ["[New document; browser_snapshot reads it]"] : []),
     ...(loading ? ["[The page is still loading: browser_wait_for waits for it]"] : []),
     ...(!navigated && !dialog && tree === "" ? ["[The tree of the page is as before]"] : []),
   ];

@@ -1,7 +1,8 @@
 import { NAVIGATE, NAVIGATE_FIELDS } from "../../browser/actions/navigate.ts";
 import { textResult } from "../../catalog/tool-result.ts";
+import { BelljarError } from "../../errors.ts";
 import { callBrowser } from "./browser-call.ts";
-import { browserTool } from "./browser-tool.ts";
+import { browserTool, type Called } from "./browser-tool.ts";
 import { changeText } from "./change-text.ts";
 
 export const navigate = browserTool({
@@ -15,7 +16,16 @@ export const navigate = browserTool({
   findProblem: ({ url, go }) => ((url === undefined) === (go === undefined) ? "name either url or go" : undefined),
   value: NAVIGATE.value,
   async run(call, args) {
-    const { value } = await callBrowser(call, NAVIGATE, args);
+    const { value } = await callBrowser(call, NAVIGATE, args).catch((cause: unknown) => tellNetwork(call, cause));
     return textResult(value, changeText(value));
   },
 });
+
+/** Chromium's own words do not say that there is no network, nor how the sandbox gets one. */
+export async function tellNetwork({ context, sandbox }: Called, cause: unknown): Promise<never> {
+  if (!(cause instanceof BelljarError) || cause.code !== "NAVIGATION_FAILED" || !cause.message.includes("ERR_PROXY_")) throw cause;
+  const { network } = await (await context.sandbox(sandbox)).info();
+  if (network !== "none") throw cause;
+  const advice = 'the tool sandbox, {"action":"network"}, tells what it may be given';
+  throw new BelljarError("NETWORK_DENIED", `This sandbox has no network but its own servers: ${advice}. ${cause.message}`, { cause });
+}

@@ -19,10 +19,18 @@ interface Before {
   readonly counts: { readonly console: number; readonly failures: number; readonly dialogs: number };
 }
 
+export interface ActOptions {
+  /** It is done although a dialog holds the page. */
+  readonly isUrgent?: boolean;
+  /** The tree of before is of no use. */
+  readonly leaves?: boolean;
+}
+
 /** Does something to a page, and answers what changed. A dialog that opens meanwhile ends it: the page is held until that is answered. */
-export async function act(tab: Tab, work: () => Promise<unknown>, { isUrgent = false } = {}): Promise<Answer<ChangeFacts>> {
+export async function act(tab: Tab, work: () => Promise<unknown>, options: ActOptions = {}): Promise<Answer<ChangeFacts>> {
+  const { isUrgent = false, leaves = isUrgent } = options;
   if (!isUrgent) assertNoDialog(tab);
-  const before = await look(tab, isUrgent);
+  const before = await look(tab, leaves);
   using documents = await DocumentWatch.open(tab);
   using opening = tab.nextDialog();
   const doing = reasoned(work).then(() => settle(tab, documents));
@@ -48,10 +56,10 @@ export async function reasoned<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function look(tab: Tab, isHeld: boolean): Promise<Before> {
+async function look(tab: Tab, leaves: boolean): Promise<Before> {
   const { console, failures, dialogs } = tab.log;
   return {
-    tree: isHeld ? undefined : await captureTree(tab.page),
+    tree: leaves ? undefined : await captureTree(tab.page),
     tabs: [...tab.tabs.all],
     downloads: [...tab.downloads.all],
     counts: { console: console.count, failures: failures.count, dialogs: dialogs.count },

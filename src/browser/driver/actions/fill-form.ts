@@ -32,7 +32,7 @@ async function fill(tab: Tab, field: Field): Promise<void> {
   const element = await elementOf(tab, await needTarget(tab, field), ACT_MS);
   const how = { timeout: ACT_MS };
   if (typeof value === "boolean") return element.setChecked(value, how);
-  const isList = await element.evaluate("(node) => node.nodeName === 'SELECT'");
+  const isList = await element.evaluate((node: unknown) => (node as { readonly nodeName: string }).nodeName === "SELECT");
   if (isList || typeof value !== "string") return void (await element.selectOption(value, how));
   await element.fill(value, how);
   await element.focus();

@@ -7,6 +7,7 @@ import { fillForm } from "./fill-form.ts";
 import { handleDialog } from "./handle-dialog.ts";
 import { hover } from "./hover.ts";
 import { consoleLog, network } from "./logs.ts";
+import { marked } from "./marked.ts";
 import { navigate } from "./navigate.ts";
 import { options } from "./options.ts";
 import { pdf } from "./pdf.ts";
@@ -34,6 +35,7 @@ export const HANDLERS: readonly AnyHandler[] = [
   scroll,
   waitFor,
   evaluate,
+  marked,
   options,
   screenshot,
   tabs,

@@ -13,7 +13,7 @@ export const navigate = defineHandler<NavigateArgs, NavigateValue>({
   async run(tab, args) {
     const timeout = Math.min(args.timeout_ms ?? NAVIGATE_MS, NAVIGATE_MAX_MS);
     let response: Response | null | undefined;
-    const { value } = await act(tab, async () => (response = await go(tab.page, args, timeout)));
+    const { value } = await act(tab, async () => (response = await go(tab.page, args, timeout)), { leaves: true });
     const status = response?.status();
     return { value: { ...value, ...(status !== undefined && { status }) } };
   },

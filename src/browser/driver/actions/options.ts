@@ -5,19 +5,30 @@ import { defineHandler } from "../handler.ts";
 import { ACT_MS, assertNoDialog, reasoned } from "./act.ts";
 import { elementOf, needTarget } from "./target.ts";
 
-const READ = `(node) => node.nodeName === "SELECT" && {
-  total: node.options.length,
-  rows: [...node.options].slice(0, ${OPTIONS_MAX}).map(({ label, value, selected }) =>
-    ({ label: label.slice(0, ${OPTION_TEXT_MAX}), value: value.slice(0, ${OPTION_TEXT_MAX}), selected })),
-}`;
+/** As much of a list element as is read here. */
+interface List {
+  readonly nodeName: string;
+  readonly options: ArrayLike<{ readonly label: string; readonly value: string; readonly selected: boolean }>;
+}
+
+function read(node: unknown, [rows, characters]: readonly [rows: number, characters: number]) {
+  const { nodeName, options: all } = node as List;
+  if (nodeName !== "SELECT") return undefined;
+  const cut = (text: string): string => text.slice(0, characters);
+  const shown = Array.from({ length: Math.min(all.length, rows) }, (_, at) => all[at]);
+  return {
+    total: all.length,
+    rows: shown.map((one) => ({ label: cut(one?.label ?? ""), value: cut(one?.value ?? ""), selected: one?.selected ?? false })),
+  };
+}
 
 export const options = defineHandler<OptionsArgs, OptionsValue>({
   name: "options",
   async run(tab, args) {
     assertNoDialog(tab);
     const element = await elementOf(tab, await needTarget(tab, args), ACT_MS);
-    const read = await reasoned(() => element.evaluate<false | { total: number; rows: OptionsValue["options"] }>(READ));
-    if (!read) throw new DriverError("ACTION_FAILED", "The element is no drop-down list of its own: click it, and then what it shows");
-    return { value: { options: read.rows, omitted: read.total - read.rows.length } };
+    const found = await reasoned(() => element.evaluate(read, [OPTIONS_MAX, OPTION_TEXT_MAX] as const));
+    if (!found) throw new DriverError("ACTION_FAILED", "The element is no drop-down list of its own: click it, and then what it shows");
+    return { value: { options: found.rows, omitted: found.total - found.rows.length } };
   },
 });

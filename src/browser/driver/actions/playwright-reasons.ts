@@ -9,15 +9,15 @@ export function toReason(error: unknown): unknown {
   const { name, message } = error;
   if (/strict mode violation/.test(message)) return new DriverError("ARGUMENTS_INVALID", manyElements(message));
   if (name === "TimeoutError") return timedOut(message);
-  if (/net::ERR_|invalid URL|Navigation failed/i.test(message)) return new DriverError("NAVIGATION_FAILED", oneLine(message));
-  if (/^\w+\.evaluate(?:Handle)?: /.test(message)) return new DriverError("SCRIPT_FAILED", oneLine(message.replace(/^\w+\.\w+: /, "")));
+  if (/net::ERR_|invalid URL|Navigation failed/i.test(message)) return new DriverError("NAVIGATION_FAILED", said(message));
+  if (/^\w+\.evaluate(?:Handle)?: /.test(message)) return new DriverError("SCRIPT_FAILED", said(message));
   if (/Unknown key/.test(message)) {
-    return new DriverError("ARGUMENTS_INVALID", `${oneLine(message)}. Name keys as Enter, ArrowDown, a or Control+Shift+K`);
+    return new DriverError("ARGUMENTS_INVALID", `${said(message)}. Name keys as Enter, ArrowDown, a or Control+Shift+K`);
   }
   if (/is not a valid selector|Unexpected token|Unknown engine|while parsing/.test(message)) {
-    return new DriverError("ARGUMENTS_INVALID", `The selector cannot be read: ${oneLine(message)}`);
+    return new DriverError("ARGUMENTS_INVALID", `The selector cannot be read: ${said(message)}`);
   }
-  return new DriverError("ACTION_FAILED", oneLine(message));
+  return new DriverError("ACTION_FAILED", said(message));
 }
 
 function manyElements(message: string): string {
@@ -27,7 +27,7 @@ function manyElements(message: string): string {
 
 /** Playwright's log says how far it came: whether there is an element, and what kept it from being acted on. */
 function timedOut(message: string): DriverError {
-  const log = [...new Set(message.split("\n").slice(1).map(oneLine))].filter((line) => line !== "" && !/^Call log/.test(line));
+  const log = [...new Set(message.split("\n").slice(1).map(oneLine))].filter((line) => line !== "" && !line.startsWith("Call log"));
   if (log.length > 0 && !log.some((line) => line.includes("locator resolved to"))) {
     return new DriverError("ELEMENT_NOT_FOUND", `No such element came: ${log[0] ?? ""}. browser_snapshot shows what there is`);
   }
@@ -37,6 +37,11 @@ function timedOut(message: string): DriverError {
     "ACTION_TIMEOUT",
     `The element could not be acted on in time${why}. Look at it with browser_snapshot or browser_screenshot`,
   );
+}
+
+/** Without the name of playwright's function. */
+function said(message: string): string {
+  return oneLine(message.replace(/^\w+\.\w+: (?:Error: )?/, ""));
 }
 
 function oneLine(text: string): string {

@@ -18,7 +18,10 @@ export const uploadFile = defineHandler<UploadFileArgs, ChangeFacts>({
 
 async function give(tab: Tab, target: Target, paths: readonly string[]): Promise<void> {
   const element = await elementOf(tab, target, ACT_MS);
-  const isField = await element.evaluate("(node) => node.nodeName === 'INPUT' && node.type === 'file'");
+  const isField = await element.evaluate((node: unknown) => {
+    const { nodeName, type } = node as { readonly nodeName: string; readonly type?: string };
+    return nodeName === "INPUT" && type === "file";
+  });
   if (isField) return element.setInputFiles([...paths], { timeout: ACT_MS });
   const choosing = tab.page.waitForEvent("filechooser", { timeout: ACT_MS });
   choosing.catch(() => undefined);
