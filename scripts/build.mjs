@@ -144,13 +144,13 @@ async function buildLibrary() {
 /** What callers are shown of the built-in tools. None of them is called, so they get nothing to work with. */
 async function buildToolList() {
   const load = (path) => import(pathToFileURL(join(DIST, "lib", path)).href);
-  const [{ builtinTools }, { toFacts }, { loadConfig }, { LANGUAGES }] = await Promise.all(
+  const [{ builtinTools, otherBuiltinTools }, { toFacts }, { loadConfig }, { LANGUAGES }] = await Promise.all(
     ["tools/builtin-tools.js", "catalog/late-tools.js", "config/config.js", "interpreter/language.js"].map(load),
   );
   const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
   const interpreter = { languages: LANGUAGES };
   const tools = builtinTools({ interpreter, sandboxes: {}, shells: {}, late: {}, texts: {}, web: { search: {} }, config });
-  replace(join(DIST, "tools.json"), JSON.stringify(tools.map(toFacts)));
+  replace(join(DIST, "tools.json"), JSON.stringify([...tools, ...otherBuiltinTools()].map(toFacts)));
 }
 
 function readStamps() {

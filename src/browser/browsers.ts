@@ -1,89 +1,141 @@
 import { settleWithin } from "../async/settle-within.ts";
 import { BelljarError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { USED_UP } from "../sandbox/used-up.ts";
 import type { BrowserAction } from "./actions/action.ts";
 import type { CalledAnswer, DriverConnection } from "./driver-connection.ts";
+import { MESSAGE_MAX_BYTES } from "./frames.ts";
 import { startDriver } from "./start-driver.ts";
 
 export interface BrowsersOptions {
-  /** `browser.path`: tried after Debian's. */
+  /** `browser.path`: tried before Debian's. */
   readonly path?: string | undefined;
+  /** `browser.idleMs`. */
   readonly idleMs: number;
 }
 
 export interface BrowserCall {
+  /** When it aborts the call rejects at once, and the action is broken off. */
   readonly signal: AbortSignal;
+  /** Default `ACTION_MS`, at most `ACTION_MAX_MS`. */
   readonly timeoutMs?: number | undefined;
 }
 
 /** The browser of a sandbox, as one session sees it. */
 export interface BrowserSession {
-  /** Starts the browser if none runs. Rejects with a code of `DRIVER_CODES`, `BROWSER_FAILED`, or one of the guest's. */
+  /** Starts the browser if none runs. Rejects with a code of `DRIVER_CODES`, with `BROWSER_FAILED`, or with one of the guest's. */
   call<Args, Value>(action: BrowserAction<Args, Value>, args: Args, options: BrowserCall): Promise<CalledAnswer<Value>>;
   /** Closes the tabs of the session, if there are any. */
   leave(): void;
 }
 
-type WithGuest = Pick<Sandbox, "id" | "guest" | "generation">;
+type Place = Pick<Sandbox, "id" | "guest" | "generation" | "info" | "resume" | "knownOomKills" | "usage">;
 
-const ACTION_MS = 10_000;
-const ACTION_MAX_MS = 50_000;
-const CLOSE_MS = 5_000;
+export const ACTION_MS = 10_000;
+export const ACTION_MAX_MS = 50_000;
+const ENVELOPE_BYTES = 1_024;
 
 /** The browsers that this process has started, at most one for each sandbox. Disposing it ends them all. */
 export class Browsers implements AsyncDisposable {
   readonly #options: BrowsersOptions;
-  readonly #bySandbox = new Map<string, Promise<DriverConnection>>();
+  /** By run of a sandbox. */
+  readonly #drivers = new Map<string, Promise<DriverConnection>>();
   readonly #closing = new AbortController();
 
   constructor(options: BrowsersOptions) {
     this.#options = options;
   }
 
-  of(sandbox: WithGuest, session: string): BrowserSession {
+  /** `session`: whose tabs. */
+  of(sandbox: Place, session: string): BrowserSession {
     return {
-      call: async (action, args, { signal, timeoutMs = ACTION_MS }) => {
-        const driver = await this.#driver(sandbox, signal);
-        return driver.call(action, { args, session, timeoutMs: Math.min(timeoutMs, ACTION_MAX_MS), signal });
-      },
-      leave: () =>
-        void this.#bySandbox
-          .get(keyOf(sandbox))
-          ?.then((driver) => driver.leave(session))
-          .catch(() => undefined),
+      call: (action, args, options) => this.#call(sandbox, { session, action, args, ...options }),
+      leave: () => void this.#running(sandbox).then((driver) => driver?.leave(session)),
     };
+  }
+
+  /**
+   * For whoever takes a state of the sandbox: until the result is disposed, its files hold what the browser knows of its user. Undefined where
+   * this process has no browser. Rejects only when the signal aborts.
+   */
+  async keep(sandbox: Pick<Place, "id" | "generation">, signal: AbortSignal): Promise<Disposable | undefined> {
+    const driver = await this.#running(sandbox);
+    if (!driver || driver.hasEnded) return undefined;
+    await driver.keep(signal).catch(() => signal.throwIfAborted());
+    return { [Symbol.dispose]: () => driver.kept() };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    const drivers = await Promise.allSettled(this.#bySandbox.values());
-    await Promise.all(
-      drivers.flatMap((one) => (one.status === "fulfilled" ? [settleWithin(one.value.gone, { timeoutMs: CLOSE_MS })] : [])),
-    );
+    const drivers = await Promise.allSettled(this.#drivers.values());
+    await Promise.all(drivers.flatMap((one) => (one.status === "fulfilled" ? [one.value.close()] : [])));
+  }
+
+  async #call<Args, Value>(sandbox: Place, call: CallOf<Args, Value>): Promise<CalledAnswer<Value>> {
+    const { action, args, session, signal, timeoutMs = ACTION_MS } = call;
+    assertSize(args);
+    // A paused sandbox would not read what its open channel is given.
+    await sandbox.resume();
+    const oomKills = await sandbox.knownOomKills();
+    try {
+      const driver = await this.#driver(sandbox, signal);
+      return await driver.call(action, { args, session, timeoutMs: Math.min(timeoutMs, ACTION_MAX_MS), signal });
+    } catch (cause) {
+      throw await tellMemory(sandbox, oomKills, cause);
+    }
   }
 
   /** The callers of one start share it; one that gives up leaves it to the others. */
-  async #driver(sandbox: WithGuest, signal: AbortSignal): Promise<DriverConnection> {
+  async #driver(sandbox: Place, signal: AbortSignal): Promise<DriverConnection> {
     if (this.#closing.signal.aborted) throw new BelljarError("CANCELLED", "Belljar is ending");
+    const known = await this.#running(sandbox);
+    // Its successor starts when nothing of it is left.
+    if (known?.hasEnded === true) await settleWithin(known.gone, { timeoutMs: ACTION_MAX_MS, signal });
     const key = keyOf(sandbox);
-    const known = this.#bySandbox.get(key);
-    const starting = known ?? this.#start(sandbox, key);
-    const driver = await abandonable(starting, signal);
-    return driver;
+    return abandonable(this.#drivers.get(key) ?? this.#start(sandbox, key), signal);
   }
 
-  #start(sandbox: WithGuest, key: string): Promise<DriverConnection> {
-    const forget = (): void => void (this.#bySandbox.get(key) === starting && this.#bySandbox.delete(key));
+  async #running(sandbox: Pick<Place, "id" | "generation">): Promise<DriverConnection | undefined> {
+    return this.#drivers.get(keyOf(sandbox))?.catch(() => undefined);
+  }
+
+  #start(sandbox: Place, key: string): Promise<DriverConnection> {
+    const forget = (): void => void (this.#drivers.get(key) === starting && this.#drivers.delete(key));
     const starting = startDriver(sandbox, { ...this.#options, signal: this.#closing.signal });
-    this.#bySandbox.set(key, starting);
+    this.#drivers.set(key, starting);
     starting.then(({ gone }) => gone.then(forget), forget);
     return starting;
   }
 }
 
+interface CallOf<Args, Value> extends BrowserCall {
+  readonly session: string;
+  readonly action: BrowserAction<Args, Value>;
+  readonly args: Args;
+}
+
 /** Each run of a sandbox has a browser of its own. */
-function keyOf({ id, generation }: WithGuest): string {
+function keyOf({ id, generation }: Pick<Place, "id" | "generation">): string {
   return `${id} ${generation ?? ""}`;
+}
+
+function assertSize(args: unknown): void {
+  const bytes = Buffer.byteLength(JSON.stringify(args) ?? "");
+  if (bytes > MESSAGE_MAX_BYTES - ENVELOPE_BYTES)
+    throw new BelljarError(
+      "REQUEST_TOO_LARGE",
+      `The arguments have ${bytes} bytes, and a browser takes ${MESSAGE_MAX_BYTES - ENVELOPE_BYTES}`,
+    );
+}
+
+/** A kernel that runs out of memory kills a process of the browser, which looks like a crash. */
+async function tellMemory(sandbox: Place, before: number | undefined, cause: unknown): Promise<unknown> {
+  if (!(cause instanceof BelljarError) || before === undefined) return cause;
+  if (cause.code !== "BROWSER_CRASHED" && cause.code !== "PAGE_CRASHED") return cause;
+  const { oomKills = before } = await sandbox.usage().catch(() => ({ oomKills: before }));
+  if (oomKills <= before) return cause;
+  const remedy = "use a sandbox that was made with a larger memory limit, or fewer tabs";
+  return new BelljarError(cause.code, `${cause.message}: ${USED_UP.memory}; ${remedy}`, { cause });
 }
 
 async function abandonable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

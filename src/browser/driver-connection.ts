@@ -1,13 +1,20 @@
+import { settleWithin } from "../async/settle-within.ts";
 import { BelljarError } from "../errors.ts";
-import type { ExecProcess } from "../sandbox/sandbox.ts";
+import type { KeptProcess } from "../sandbox/sandbox.ts";
 import type { BrowserAction } from "./actions/action.ts";
 import { FrameReader, toFrame } from "./frames.ts";
-import { DriverMessage, type ServerMessage } from "./wire.ts";
+import { type DriverAnswer, DriverMessage, type ServerMessage } from "./wire.ts";
 
+const SIGKILL = 9;
 /** Beyond the deadline that the driver has for an action. One that does not answer by then is ended. */
-const GRACE_MS = 3_000;
+const GRACE_MS = 4_000;
 const START_MS = 40_000;
-const STDERR_MAX = 4_000;
+/** For the browser to end as a person would end it. */
+const END_MS = 3_000;
+const KILL_MS = 5_000;
+const STDERR_MAX = 2_000;
+/** Calls that one driver has at a time: each holds what it asks for until it is answered. */
+const PENDING_MAX = 64;
 
 export interface CalledAnswer<Value> {
   readonly value: Value;
@@ -21,11 +28,18 @@ interface Asked<Args> {
   readonly signal: AbortSignal;
 }
 
-type Settled = Extract<DriverMessage, { readonly type: "answer" }> & { readonly bytes?: Buffer | undefined };
+type Settled = DriverAnswer & { readonly bytes?: Buffer | undefined };
 
 interface Pending {
   settle(answer: Settled): void;
   fail(error: BelljarError): void;
+}
+
+export interface ConnectionOptions {
+  /** Without a call for so long the browser ends. */
+  readonly idleMs: number;
+  /** Ends what the driver may have left of its process group. */
+  readonly clear: (pid: number) => Promise<void>;
 }
 
 /**
@@ -33,10 +47,12 @@ interface Pending {
  * must be asked for, fit its schema and its size, and come in time; anything else ends it, and is the result of all calls that wait.
  */
 export class DriverConnection {
+  /** Resolves when Chromium runs. */
   readonly ready: Promise<void>;
   /** Resolves when the driver has ended, for whatever reason. Never rejects. */
   readonly gone: Promise<void>;
-  readonly #process: ExecProcess;
+  readonly #process: KeptProcess;
+  readonly #options: ConnectionOptions;
   readonly #pending = new Map<number, Pending>();
   readonly #reader = new FrameReader();
   #lastId = 0;
@@ -44,24 +60,30 @@ export class DriverConnection {
   #end: BelljarError | undefined;
   #settleReady: { resolve(): void; reject(error: BelljarError): void } | undefined;
   #stderr = "";
+  #idle: NodeJS.Timeout | undefined;
 
-  constructor(process: ExecProcess) {
+  constructor(process: KeptProcess, options: ConnectionOptions) {
     this.#process = process;
+    this.#options = options;
     this.ready = new Promise((resolve, reject) => (this.#settleReady = { resolve, reject }));
-    this.ready.catch(() => undefined);
     const timer = setTimeout(() => this.#fail(failed(`it did not start within ${START_MS} ms`)), START_MS);
-    void this.ready.then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer),
-    );
+    const started = (): void => clearTimeout(timer);
+    this.ready.then(started, started);
     process.stdout.resume();
     process.stderr.on("data", (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_MAX)));
     this.#channel.on("data", (chunk: Buffer) => this.#read(chunk));
     this.#channel.on("error", () => undefined);
-    this.gone = process.exited.then(
-      () => this.#fail(crashed(this.#stderr)),
-      (cause: unknown) => this.#fail(cause instanceof BelljarError ? cause : crashed(this.#stderr)),
-    );
+    this.gone = process.exited
+      .then(
+        () => this.#fail(crashed(this.#stderr)),
+        (cause: unknown) => this.#fail(cause instanceof BelljarError ? cause : crashed(this.#stderr)),
+      )
+      .then(() => this.#leaveNothing());
+  }
+
+  /** It takes no more calls. */
+  get hasEnded(): boolean {
+    return this.#end !== undefined;
   }
 
   /** Rejects with what the driver says, with the signal's reason, or with how the driver ended. */
@@ -69,44 +91,79 @@ export class DriverConnection {
     action: BrowserAction<Args, Value>,
     { args, session, timeoutMs, signal }: Asked<Args>,
   ): Promise<CalledAnswer<Value>> {
-    if (this.#end) throw this.#end;
-    signal.throwIfAborted();
-    const id = ++this.#lastId;
-    const cancel = (): void => this.#send({ type: "cancel", id });
-    const timer = setTimeout(() => this.#fail(failed(`it did not answer within ${timeoutMs + GRACE_MS} ms`)), timeoutMs + GRACE_MS);
-    try {
-      const answered = new Promise<Settled>((settle, fail) => this.#pending.set(id, { settle, fail }));
-      this.#send({ type: "request", id, session, action: action.name, args, timeoutMs });
-      signal.addEventListener("abort", cancel, { once: true });
-      return this.#checked(action, await answered);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", cancel);
-      this.#pending.delete(id);
-    }
+    const { name } = action;
+    const answer = await this.#ask({ timeoutMs, signal }, (id) => ({ type: "request", id, session, action: name, args, timeoutMs }));
+    if (answer.error) throw new BelljarError(answer.error.code, answer.error.message);
+    const checked = action.value.safeParse(answer.value);
+    if (!checked.success) throw this.#fail(failed(`its answer to ${name} is none`, checked.error));
+    const { picture, bytes } = answer;
+    return { value: checked.data, ...(picture !== undefined && bytes && { picture: { type: picture, bytes } }) };
   }
 
   leave(session: string): void {
-    if (!this.#end) this.#send({ type: "leave", session });
+    this.#send({ type: "leave", session });
   }
 
+  /** Resolves once the files of the sandbox hold what the browser knows of its user. */
+  async keep(signal: AbortSignal): Promise<void> {
+    await this.#ask({ timeoutMs: END_MS, signal }, (id) => ({ type: "keep", id }));
+  }
+
+  kept(): void {
+    this.#send({ type: "kept" });
+  }
+
+  /** Ends the browser: as a person would, and by force if it does not. Resolves when it is gone. */
   async close(): Promise<void> {
-    await this.#process[Symbol.asyncDispose]();
-    await this.gone;
+    this.#send({ type: "end" });
+    this.#settleReady?.reject(closed());
+    this.#end ??= closed();
+    for (const pending of this.#pending.values()) pending.fail(closed());
+    if ((await settleWithin(this.gone, { timeoutMs: END_MS })) !== "late") return;
+    this.#process.kill(SIGKILL);
+    await settleWithin(this.gone, { timeoutMs: KILL_MS });
   }
 
-  #checked<Value>(
-    action: Pick<BrowserAction<never, Value>, "name" | "value">,
-    { value, error, picture, bytes }: Settled,
-  ): CalledAnswer<Value> {
-    if (error) throw new BelljarError(error.code, error.message);
-    const checked = action.value.safeParse(value);
-    if (!checked.success) {
-      const end = failed(`its answer to ${action.name} is none`);
-      this.#fail(end);
-      throw end;
+  async #ask({ timeoutMs, signal }: Pick<Asked<never>, "timeoutMs" | "signal">, ask: (id: number) => ServerMessage): Promise<Settled> {
+    if (this.#end) throw this.#end;
+    signal.throwIfAborted();
+    if (this.#pending.size >= PENDING_MAX) {
+      throw new BelljarError("PROCESS_LIMIT", `${PENDING_MAX} calls wait for this browser already; let some of them end first`);
     }
-    return { value: checked.data, ...(picture !== undefined && bytes && { picture: { type: picture, bytes } }) };
+    clearTimeout(this.#idle);
+    const id = ++this.#lastId;
+    const answered = this.#answered(id, timeoutMs + GRACE_MS);
+    this.#send(ask(id));
+    return this.#unlessAborted(id, answered, signal);
+  }
+
+  /** The answer must come in time also if the caller has gone: until then the driver has the call. */
+  #answered(id: number, withinMs: number): Promise<Settled> {
+    const timer = setTimeout(() => this.#fail(failed(`it did not answer within ${withinMs} ms`)), withinMs);
+    const answered = new Promise<Settled>((settle, fail) => this.#pending.set(id, { settle, fail })).finally(() => {
+      clearTimeout(timer);
+      this.#pending.delete(id);
+      if (this.#pending.size === 0 && !this.#end) this.#idle = setTimeout(() => void this.close(), this.#options.idleMs).unref();
+    });
+    answered.catch(() => undefined);
+    return answered;
+  }
+
+  async #unlessAborted(id: number, answered: Promise<Settled>, signal: AbortSignal): Promise<Settled> {
+    let cancel: () => void = () => undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      cancel = () => {
+        this.#send({ type: "cancel", id });
+        reject(signal.reason instanceof Error ? signal.reason : new BelljarError("CANCELLED", "The call was cancelled"));
+      };
+    });
+    aborted.catch(() => undefined);
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      return await Promise.race([answered, aborted]);
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
   }
 
   #read(chunk: Buffer): void {
@@ -123,35 +180,41 @@ export class DriverConnection {
   }
 
   #hold(bytes: Buffer): void {
-    if (this.#picture) this.#fail(failed("it sent a picture that nobody asked for"));
+    if (this.#picture || this.#pending.size === 0) return void this.#fail(failed("it sent a picture that nobody asked for"));
     // A copy: a part of a chunk would keep the whole of it.
     this.#picture = Buffer.from(bytes);
   }
 
   #take(message: DriverMessage): void {
-    const picture = this.#picture;
+    const bytes = this.#picture;
     this.#picture = undefined;
     if (message.type === "ready") return this.#settleReady?.resolve();
-    if (message.type === "failed") return this.#fail(new BelljarError(message.error.code, message.error.message));
+    if (message.type === "failed") return void this.#fail(new BelljarError(message.error.code, message.error.message));
     const pending = this.#pending.get(message.id);
-    if (!pending || (picture === undefined) !== (message.picture === undefined)) {
-      return this.#fail(failed("it answered what nobody asked"));
-    }
-    this.#pending.delete(message.id);
-    pending.settle({ ...message, bytes: picture });
+    if (!pending || (bytes === undefined) !== (message.picture === undefined))
+      return void this.#fail(failed("it answered what nobody asked"));
+    pending.settle({ ...message, bytes });
   }
 
   #send(message: ServerMessage): void {
-    this.#channel.write(toFrame("message", Buffer.from(JSON.stringify(message))));
+    if (!this.#end) this.#channel.write(toFrame("message", Buffer.from(JSON.stringify(message))));
   }
 
-  #fail(error: BelljarError): void {
-    if (this.#end) return;
+  /** Ends it, if it has not ended. Returns how it did. */
+  #fail(error: BelljarError): BelljarError {
+    if (this.#end) return this.#end;
     this.#end = error;
+    clearTimeout(this.#idle);
     this.#settleReady?.reject(error);
     for (const pending of this.#pending.values()) pending.fail(error);
-    this.#pending.clear();
-    void this.#process[Symbol.asyncDispose]();
+    this.#process.kill(SIGKILL);
+    return error;
+  }
+
+  async #leaveNothing(): Promise<void> {
+    clearTimeout(this.#idle);
+    await this.#options.clear(this.#process.pid);
+    await this.#process[Symbol.asyncDispose]();
   }
 
   get #channel() {
@@ -168,4 +231,8 @@ function failed(why: string, cause?: unknown): BelljarError {
 function crashed(stderr: string): BelljarError {
   const said = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;
   return new BelljarError("BROWSER_CRASHED", `The browser has ended${said}. The next call starts a new one`);
+}
+
+function closed(): BelljarError {
+  return new BelljarError("BROWSER_CRASHED", "The browser was closed. The next call starts a new one");
 }

@@ -22,6 +22,7 @@ export const DriverMessage = z.discriminatedUnion("type", [
   }),
 ]);
 export type DriverMessage = z.infer<typeof DriverMessage>;
+export type DriverAnswer = Extract<DriverMessage, { readonly type: "answer" }>;
 
 /** What the server says. The driver believes it. */
 export interface DriverRequest {
@@ -40,13 +41,16 @@ export type ServerMessage =
   /** The caller waits no longer. It is answered all the same. */
   | { readonly type: "cancel"; readonly id: number }
   /** Nobody of this session comes again: its tabs go. */
-  | { readonly type: "leave"; readonly session: string };
+  | { readonly type: "leave"; readonly session: string }
+  /** Write the cookies down, for a state of the sandbox that is taken now. Answered. */
+  | { readonly type: "keep"; readonly id: number }
+  /** The state is taken. */
+  | { readonly type: "kept" }
+  /** Nobody uses the browser: it ends as a person would end it. */
+  | { readonly type: "end" };
 
 /** What the driver is started with, as its one argument. */
 export interface DriverOptions {
   /** Chromium's program, the first that is there. */
   readonly executables: readonly string[];
-  /** Without a request for so long the browser ends. */
-  readonly idleMs: number;
-  readonly flags: readonly string[];
 }

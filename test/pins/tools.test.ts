@@ -3,7 +3,7 @@ import { describeTool } from "../../src/catalog/description.ts";
 import { toFacts } from "../../src/catalog/late-tools.ts";
 import { readToolFacts } from "../../src/cli/compose/tool-facts.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { builtinTools, otherBuiltinTools } from "../../src/tools/builtin-tools.ts";
 import { LANGUAGES } from "../../src/interpreter/language.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
@@ -19,15 +19,18 @@ const interpreter = {
 const search = { search: () => Promise.reject(new Error("nothing is searched here")) };
 const shells = createShellSessions(config);
 const texts = createTestTexts();
-const tools = builtinTools({
-  interpreter,
-  sandboxes: createNoSandboxes(),
-  shells,
-  late: new LateCommands(),
-  texts,
-  web: { search },
-  config,
-});
+const tools = [
+  ...builtinTools({
+    interpreter,
+    sandboxes: createNoSandboxes(),
+    shells,
+    late: new LateCommands(),
+    texts,
+    web: { search },
+    config,
+  }),
+  ...otherBuiltinTools(),
+];
 const shown = tools.map((tool) => ({ ...describeTool(tool), value: tool.value?.schema }));
 
 /** Models and their prompts know these names and arguments. */

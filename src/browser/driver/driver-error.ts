@@ -17,9 +17,14 @@ export interface Failure {
   readonly message: string;
 }
 
+/** Playwright says which of its functions failed, and adds a log of what it tried: neither is for who asked. */
+const PREFIX = /^[a-zA-Z]+\.[a-zA-Z]+: (?:Error: )?/;
+const LOG = "\nCall log:";
+
 export function toFailure(error: unknown, fallback: DriverCode = "ACTION_FAILED"): Failure {
-  const code = error instanceof DriverError ? error.code : fallback;
+  if (error instanceof DriverError) return { code: error.code, message: error.message.slice(0, MESSAGE_MAX) };
   const message = error instanceof Error ? error.message : String(error);
-  // Playwright adds its log of what it tried, which is long.
-  return { code, message: message.slice(0, MESSAGE_MAX) };
+  const [said = ""] = message.split(LOG);
+  const isTimeout = error instanceof Error && error.name === "TimeoutError";
+  return { code: isTimeout ? "ACTION_TIMEOUT" : fallback, message: said.replace(PREFIX, "").slice(0, MESSAGE_MAX) };
 }

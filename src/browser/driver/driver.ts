@@ -1,5 +1,6 @@
 import { Socket } from "node:net";
 import type { DriverOptions } from "../wire.ts";
+import { Channel } from "./channel.ts";
 import { serve } from "./serve.ts";
 
 /**
@@ -7,4 +8,7 @@ import { serve } from "./serve.ts";
  * It ends with its channel, and Chromium with it.
  */
 const options = JSON.parse(process.argv[2] ?? "{}") as DriverOptions;
-await serve(new Socket({ fd: 3, readable: true, writable: true }), options);
+// What a page does must not end it: playwright's own promises may reject when nobody waits for them any more.
+process.on("unhandledRejection", (error) => void process.stderr.write(`${String(error)}\n`));
+const channel = new Channel(new Socket({ fd: 3, readable: true, writable: true }), () => process.exit(0));
+await serve(channel, options);

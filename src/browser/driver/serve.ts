@@ -1,126 +1,91 @@
-import type { Socket } from "node:net";
-import { once } from "node:events";
 import type { BrowserContext } from "playwright-core";
-import type { DriverMessage, DriverOptions, DriverRequest, ServerMessage } from "../wire.ts";
-import { FrameReader, toFrame } from "../frames.ts";
-import { HANDLERS } from "./actions/handlers.ts";
+import type { DriverOptions, DriverRequest, ServerMessage } from "../wire.ts";
+import type { Channel } from "./channel.ts";
+import { launchChromium } from "./chromium.ts";
+import { forgetCookies, keepCookies, restoreCookies } from "./cookies.ts";
 import { DriverError, toFailure } from "./driver-error.ts";
-import type { Answer } from "./handler.ts";
-import { launch } from "./launch.ts";
-import { Session } from "./session.ts";
+import { type BrowserFolders, browserFolders } from "./profile.ts";
+import { runAction } from "./run-action.ts";
+import { Sessions } from "./sessions.ts";
 
-/** Serves one channel until it ends. Never returns: the process goes with it. */
-export async function serve(channel: Socket, options: DriverOptions): Promise<never> {
-  const requests = listen(channel);
+/** Starts the browser and serves its channel. The process ends with the browser. */
+export async function serve(channel: Channel, { executables }: DriverOptions): Promise<void> {
+  const folders = browserFolders();
   try {
-    const context = await launch(options);
-    context.on("close", () => process.exit(1));
-    send(channel, { type: "ready", version: context.browser()?.version() ?? "" });
-    new Driver(channel, context).take(requests);
+    const { context, child } = await launchChromium(executables, folders);
+    child.once("exit", () => process.exit(1));
+    await restoreCookies(context, folders);
+    await channel.send({ type: "ready", version: context.browser()?.version() ?? "" });
+    const driver = new Driver({ channel, context, folders });
+    channel.listen((message) => void driver.take(message));
   } catch (error) {
-    await sendLast(channel, { type: "failed", error: toFailure(error, "BROWSER_UNAVAILABLE") });
+    await channel.send({ type: "failed", error: toFailure(error, "BROWSER_UNAVAILABLE") });
     process.exit(1);
   }
-  return new Promise(() => undefined);
 }
 
-type Requests = { readonly early: ServerMessage[]; take: (message: ServerMessage) => void };
-
-/** Chromium starts while the first request comes. */
-function listen(channel: Socket): Requests {
-  const early: ServerMessage[] = [];
-  const requests: Requests = { early, take: (message) => early.push(message) };
-  const reader = new FrameReader();
-  channel.on("data", (chunk: Buffer) => {
-    for (const { bytes } of reader.push(chunk)) requests.take(JSON.parse(bytes.toString()) as ServerMessage);
-  });
-  const end = (): never => process.exit(0);
-  channel.on("end", end).on("close", end).on("error", end);
-  return requests;
+interface Parts {
+  readonly channel: Channel;
+  readonly context: BrowserContext;
+  readonly folders: BrowserFolders;
 }
 
 class Driver {
-  readonly #channel: Socket;
-  readonly #context: BrowserContext;
-  readonly #sessions = new Map<string, Session>();
+  readonly #parts: Parts;
+  readonly #sessions: Sessions;
   readonly #running = new Map<number, AbortController>();
 
-  constructor(channel: Socket, context: BrowserContext) {
-    this.#channel = channel;
-    this.#context = context;
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#sessions = new Sessions(parts.context, parts.folders);
   }
 
-  take(requests: Requests): void {
-    requests.take = (message) => this.#take(message);
-    for (const message of requests.early.splice(0)) this.#take(message);
-  }
-
-  #take(message: ServerMessage): void {
-    if (message.type === "request") void this.#answer(message);
-    else if (message.type === "cancel") this.#running.get(message.id)?.abort();
-    else void this.#leave(message.session);
-  }
-
-  async #leave(name: string): Promise<void> {
-    const session = this.#sessions.get(name);
-    this.#sessions.delete(name);
-    await session?.close();
-  }
-
-  async #answer(request: DriverRequest): Promise<void> {
-    const { id } = request;
-    const controller = new AbortController();
-    this.#running.set(id, controller);
-    const timer = setTimeout(() => controller.abort(timedOut(request)), request.timeoutMs);
-    try {
-      const { value, picture } = await untilAborted(this.#run(request, controller.signal), controller.signal);
-      const message = toFrame("message", toBytes({ type: "answer", id, value, ...(picture && { picture: picture.type }) }));
-      this.#channel.write(picture ? Buffer.concat([toFrame("picture", picture.bytes), message]) : message);
-    } catch (error) {
-      send(this.#channel, { type: "answer", id, error: toFailure(error) });
-    } finally {
-      clearTimeout(timer);
-      this.#running.delete(id);
+  async take(message: ServerMessage): Promise<void> {
+    const { context, folders } = this.#parts;
+    switch (message.type) {
+      case "request":
+        return this.#answer(message);
+      case "cancel":
+        return this.#running.get(message.id)?.abort();
+      case "leave":
+        return this.#sessions.leave(message.session);
+      case "keep":
+        return this.#reply(message.id, () => keepCookies(context, folders).then(() => ({ value: null })));
+      case "kept":
+        return forgetCookies(folders);
+      case "end":
+        return this.#end();
     }
   }
 
-  async #run(request: DriverRequest, signal: AbortSignal): Promise<Answer<unknown>> {
-    const handler = HANDLERS.find(({ name }) => name === request.action);
-    if (!handler) throw new DriverError("ARGUMENTS_INVALID", `There is no action "${request.action}"`);
-    const tab = await this.#session(request.session).current();
-    const work = () => handler.run(tab, request.args as never, signal);
-    return handler.isUrgent === true ? work() : tab.turns.run(work, signal);
+  async #end(): Promise<never> {
+    const { context, folders } = this.#parts;
+    await keepCookies(context, folders).catch(() => undefined);
+    await context.close().catch(() => undefined);
+    process.exit(0);
   }
 
-  #session(name: string): Session {
-    const known = this.#sessions.get(name);
-    if (known) return known;
-    const session = new Session(this.#context);
-    this.#sessions.set(name, session);
-    return session;
+  async #answer(request: DriverRequest): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(request.id, controller);
+    const timer = setTimeout(() => controller.abort(timedOut(request)), request.timeoutMs);
+    await this.#reply(request.id, () => runAction(this.#sessions.of(request.session), request, controller.signal));
+    clearTimeout(timer);
+    this.#running.delete(request.id);
+    controller.abort();
   }
-}
 
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  promise.catch(() => undefined);
-  const aborted = once(signal, "abort").then(() => {
-    throw signal.reason instanceof DriverError ? signal.reason : new DriverError("CANCELLED", "The call was cancelled");
-  });
-  return Promise.race([promise, aborted]);
+  async #reply(id: number, work: () => ReturnType<typeof runAction>): Promise<void> {
+    const { channel } = this.#parts;
+    try {
+      const { value, picture } = await work();
+      await channel.send({ type: "answer", id, value, ...(picture && { picture: picture.type }) }, picture);
+    } catch (error) {
+      await channel.send({ type: "answer", id, error: toFailure(error) });
+    }
+  }
 }
 
 function timedOut({ action, timeoutMs }: DriverRequest): DriverError {
   return new DriverError("ACTION_TIMEOUT", `${action} did not end within ${timeoutMs} ms`);
-}
-
-function toBytes(message: DriverMessage): Buffer {
-  return Buffer.from(JSON.stringify(message));
-}
-
-function send(channel: Socket, message: DriverMessage): void {
-  channel.write(toFrame("message", toBytes(message)));
-}
-
-async function sendLast(channel: Socket, message: DriverMessage): Promise<void> {
-  await new Promise<void>((resolve) => channel.write(toFrame("message", toBytes(message)), () => resolve()));
 }

@@ -1,34 +1,56 @@
-import type { BrowserContext } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { DriverError } from "./driver-error.ts";
+import type { BrowserFolders } from "./profile.ts";
 import { Tab, type Tabs } from "./tab.ts";
 
-const TABS_MAX = 20;
+export const TABS_MAX = 20;
+/** A tab that is not the current one is frozen after so long without a call. */
+const FREEZE_MS = 60_000;
 
 /** What one session has open. */
 export class Session implements Tabs {
   readonly #context: BrowserContext;
+  readonly #folders: BrowserFolders;
   readonly #tabs: Tab[] = [];
+  readonly #timers = new Map<Tab, NodeJS.Timeout>();
   #current: Tab | undefined;
+  #opening: Promise<Tab> | undefined;
 
-  constructor(context: BrowserContext) {
+  constructor(context: BrowserContext, folders: BrowserFolders) {
     this.#context = context;
+    this.#folders = folders;
   }
 
   get all(): readonly Tab[] {
     return this.#tabs;
   }
 
+  get shown(): Tab | undefined {
+    return this.#current;
+  }
+
   /** The tab to which a call goes that names none; opened if there is none. */
   async current(): Promise<Tab> {
-    return this.#current ?? (await this.open());
+    return this.#current ?? (await (this.#opening ??= this.open().finally(() => (this.#opening = undefined))));
   }
 
   async open(): Promise<Tab> {
-    if (this.#tabs.length >= TABS_MAX) throw new DriverError("TAB_LIMIT", `There are ${TABS_MAX} tabs; close one of them`);
-    const tab = new Tab(await this.#context.newPage(), this);
-    tab.page.on("close", () => this.#forget(tab));
+    const pages = this.#context.pages();
+    // The one with which the browser has started.
+    const first = pages.find((page) => page.url() === "about:blank" && !TAKEN.has(page));
+    if (first) return this.adopt(first, true);
+    if (pages.length >= TABS_MAX) throw new DriverError("TAB_LIMIT", `The browser has ${TABS_MAX} tabs; close one of them`);
+    return this.adopt(await this.#context.newPage(), true);
+  }
+
+  /** A page that is there already belongs to this session from now on. */
+  adopt(page: Page, isCurrent: boolean): Tab {
+    TAKEN.add(page);
+    const tab = new Tab(page, { tabs: this, folders: this.#folders });
+    page.once("close", () => this.forget(tab));
     this.#tabs.push(tab);
-    this.#current = tab;
+    if (isCurrent || !this.#current) this.#current = tab;
+    this.touch(tab);
     return tab;
   }
 
@@ -36,13 +58,30 @@ export class Session implements Tabs {
     this.#current = tab;
   }
 
+  /** It is used now. */
+  touch(tab: Tab): void {
+    clearTimeout(this.#timers.get(tab));
+    const timer = setTimeout(() => this.#rest(tab), FREEZE_MS);
+    this.#timers.set(tab, timer);
+  }
+
   async close(): Promise<void> {
     await Promise.allSettled(this.#tabs.map(({ page }) => page.close()));
   }
 
-  #forget(tab: Tab): void {
+  forget(tab: Tab): void {
     const at = this.#tabs.indexOf(tab);
     if (at >= 0) this.#tabs.splice(at, 1);
+    clearTimeout(this.#timers.get(tab));
+    this.#timers.delete(tab);
     if (this.#current === tab) this.#current = this.#tabs.at(-1);
   }
+
+  #rest(tab: Tab): void {
+    if (tab === this.#current) return this.touch(tab);
+    void tab.freeze().catch(() => undefined);
+  }
 }
+
+/** Pages that are a tab of some session. */
+const TAKEN = new WeakSet<Page>();
