@@ -11,6 +11,11 @@ const EYES = "bj-eyes";
 const FRAMES_MAX = 20;
 const WATCHED_MAX = 5;
 const LOOK_MS = 5_000;
+/** A document in another one is waited for so long, and not asked again for a while if it did not answer: its thread may be blocked. */
+const FRAME_MS = 2_500;
+const SILENT_MS = 60_000;
+/** Of the text that is asked for: with less left, a document is named and not read. */
+const LEFT_MIN = 200;
 
 /** Teaches playwright the engines, once in a process and before any page is looked at. `path`: the bundle of `page/eyes.ts`. */
 export async function registerEyes(selectors: Selectors, path: URL): Promise<void> {
@@ -29,6 +34,14 @@ export interface SnapshotWish {
   readonly offset: number;
 }
 
+interface Part {
+  readonly maxBytes: number;
+  readonly offset: number;
+  readonly root?: Locator | undefined;
+  /** The reference of the element with the document. */
+  readonly part?: string;
+}
+
 interface InnerFrame {
   readonly ref: string;
   readonly element: ElementHandle;
@@ -42,6 +55,7 @@ interface InnerFrame {
 export class PageEyes {
   readonly #page: Page;
   readonly #references = new References();
+  readonly #silentUntil = new WeakMap<Frame, number>();
 
   constructor(page: Page) {
     this.#page = page;
@@ -49,7 +63,10 @@ export class PageEyes {
 
   /** The tree of the page, with those of its frames below their elements. At most about `maxBytes`. */
   async snapshot(wish: SnapshotWish): Promise<string> {
-    const text = await this.#tree(this.#page.mainFrame(), wish, { left: FRAMES_MAX });
+    const main = this.#page.mainFrame();
+    const [holder] = wish.root ? ((await this.#ask(main, { ask: "frame" }, wish.root)).frames ?? []) : [];
+    const frames = { left: FRAMES_MAX };
+    const text = holder === undefined ? await this.#tree(main, wish, frames) : await this.#inner(holder, wish, frames);
     this.#references.remember(text);
     return text;
   }
@@ -91,15 +108,29 @@ export class PageEyes {
     for (const frame of this.#page.frames().slice(0, FRAMES_MAX)) await this.#ask(frame, { ask: "unmark" }).catch(() => undefined);
   }
 
-  async #tree(frame: Frame, { root, maxBytes, offset }: SnapshotWish, frames: { left: number }): Promise<string> {
-    const seen = await this.#ask(frame, { ask: "snapshot", maxBytes, offset }, root);
+  async #tree(frame: Frame, { root, maxBytes, offset, part }: Part, frames: { left: number }): Promise<string> {
+    const seen = await this.#ask(frame, { ask: "snapshot", maxBytes, offset, part }, root);
     let text = seen.text ?? "";
-    for await (const { ref, frame: inner } of this.#framesOf(root ?? frame, seen.frames)) {
+    for (const ref of (seen.frames ?? []).slice(0, FRAMES_MAX)) {
       const left = maxBytes - Buffer.byteLength(text);
-      if (left <= 0 || (frames.left -= 1) < 0) return text;
-      text = insertBelow(text, ref, await this.#tree(inner, { maxBytes: left, offset: 0 }, frames).catch(() => ""));
+      const isRead = left > LEFT_MIN && (frames.left -= 1) >= 0;
+      const inner = isRead ? await this.#inner(ref, { maxBytes: left, offset: 0 }, frames) : "[not read: browser_snapshot with its ref]";
+      text = insertBelow(text, ref, inner);
     }
     return text;
+  }
+
+  /** The tree of the document in an element. One that goes meanwhile has none. */
+  async #inner(ref: string, { maxBytes, offset }: Part, frames: { left: number }): Promise<string> {
+    for await (const { frame } of this.#framesOf([ref])) {
+      if (this.#isSilent(frame)) break;
+      return this.#tree(frame, { maxBytes, offset, part: ref }, frames).catch(() => (this.#isSilent(frame) ? UNANSWERED : ""));
+    }
+    return UNANSWERED;
+  }
+
+  #isSilent(frame: Frame): boolean {
+    return performance.now() < (this.#silentUntil.get(frame) ?? 0);
   }
 
   async #mark(
@@ -108,7 +139,7 @@ export class PageEyes {
   ): Promise<void> {
     const seen = await this.#ask(frame, { ask: "marks", max: max - boxes.length, first: boxes.length });
     for (const box of seen.boxes ?? []) boxes.push({ ...box, x: box.x + at.x, y: box.y + at.y });
-    for await (const { element, frame: inner } of this.#framesOf(frame, seen.frames)) {
+    for await (const { element, frame: inner } of this.#framesOf(seen.frames)) {
       // In pixels of the main frame already.
       const place = boxes.length < max ? await element.boundingBox() : null;
       if (place) await this.#mark(inner, { at: place, boxes, max }).catch(() => undefined);
@@ -116,10 +147,9 @@ export class PageEyes {
   }
 
   /** The documents in the elements with these references. One that goes meanwhile is left out. */
-  async *#framesOf(from: Frame | Locator, refs: readonly string[] = []): AsyncGenerator<InnerFrame> {
+  async *#framesOf(refs: readonly string[] = []): AsyncGenerator<InnerFrame> {
     for (const ref of refs.slice(0, FRAMES_MAX)) {
-      const holder = "page" in from && "isDetached" in from ? from : undefined;
-      const locator = (holder ?? this.#references.frameOf(ref) ?? this.#page).locator(`${REF}=${ref}`);
+      const locator = (this.#references.frameOf(ref) ?? this.#page).locator(`${REF}=${ref}`);
       const element = await locator.elementHandle({ timeout: LOOK_MS }).catch(() => null);
       const frame = await element?.contentFrame();
       if (element && frame) yield { ref, element, frame };
@@ -129,14 +159,16 @@ export class PageEyes {
 
   #watched(): readonly Frame[] {
     const main = this.#page.mainFrame();
-    return [main, ...this.#page.frames().filter((frame) => frame !== main)].slice(0, WATCHED_MAX);
+    return [main, ...this.#page.frames().filter((frame) => frame !== main && !this.#isSilent(frame))].slice(0, WATCHED_MAX);
   }
 
   async #stale(ref: string): Promise<DriverError> {
     const label = this.#references.labelOf(ref);
     if (label === undefined)
       return new DriverError("STALE_REF", `No element was ever called ${ref}: take references from browser_snapshot`);
-    const { text } = await this.#ask(this.#page.mainFrame(), { ask: "nearest", label }).catch(() => ({ text: undefined }));
+    const own = this.#references.frameOf(ref);
+    const frame = own?.isDetached() === false && !this.#isSilent(own) ? own : this.#page.mainFrame();
+    const { text } = await this.#ask(frame, { ask: "nearest", label }).catch(() => ({ text: undefined }));
     if (text !== undefined) this.#references.remember(text);
     const near = text === undefined ? "nothing like it is there" : `the nearest is ${text.replace(/^- /, "")}`;
     return new DriverError("STALE_REF", `${ref}, ${label}, is not in the page any more; ${near}`);
@@ -145,12 +177,22 @@ export class PageEyes {
   async #ask(frame: Frame, question: Question, root?: Locator): Promise<EyesAnswer> {
     const { next } = this.#references;
     const hex = Buffer.from(JSON.stringify({ ...question, next })).toString("hex");
-    const text = await (root ?? frame).locator(`${EYES}=${hex}`).textContent({ timeout: LOOK_MS });
+    const timeout = frame.parentFrame() ? FRAME_MS : LOOK_MS;
+    const text = await (root ?? frame)
+      .locator(`${EYES}=${hex}`)
+      .textContent({ timeout })
+      .catch((error: unknown) => {
+        const isLate = error instanceof Error && error.name === "TimeoutError";
+        if (isLate && frame.parentFrame()) this.#silentUntil.set(frame, performance.now() + SILENT_MS);
+        throw error;
+      });
     const answer = JSON.parse(text ?? "") as EyesAnswer;
     this.#references.given(answer.next, frame);
     return answer;
   }
 }
+
+const UNANSWERED = "[not read: its document does not answer]";
 
 /** The lines of a frame, one level below the line of its element. */
 function insertBelow(text: string, ref: string, inner: string): string {

@@ -29,8 +29,9 @@ class Eyes {
 
   #look(root: Node_, asked: EyesAsked): Omit<EyesAnswer, "next"> {
     if (asked.ask === "unmark") return (hideMarks(), {});
+    if (asked.ask === "frame") return { frames: isFrame(root) ? [this.#references.of(root)] : [] };
     const walked = walk(root, this.#references);
-    if (asked.ask === "snapshot") return render(walked, asked);
+    if (asked.ask === "snapshot") return render(walked, { ...asked, part: asked.part ?? this.#partOf(root) });
     if (asked.ask === "before") return ((this.#before = walked.lines), {});
     if (asked.ask === "changes") return { text: this.#changes(walked.lines) };
     if (asked.ask === "nearest") return nearest(walked.lines, asked.label);
@@ -39,12 +40,20 @@ class Eyes {
     return { boxes, frames: walked.lines.flatMap(({ frame, rank }) => (frame !== undefined && rank === 0 ? frame : [])) };
   }
 
+  #partOf(root: Node_): string | undefined {
+    return root instanceof Element ? this.#references.of(root) : undefined;
+  }
+
   /** Undefined: this is another document than before. */
   #changes(lines: readonly Line[]): string | undefined {
     const before = this.#before;
     this.#before = undefined;
     return before && compare(before, lines);
   }
+}
+
+function isFrame(root: Node_): root is Element {
+  return root instanceof HTMLIFrameElement || root instanceof HTMLFrameElement;
 }
 
 const MATCHED_MAX = 2_000;

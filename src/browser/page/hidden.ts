@@ -1,7 +1,11 @@
-/** Boxes without anything to see may hold what is seen: those with `display: contents` have no box at all. */
-export function isHidden(element: Element): boolean {
-  if (element instanceof HTMLSlotElement || element.checkVisibility({ visibilityProperty: true })) return false;
+/** Whether an element is seen: itself and what is in it, not itself (what is in it may be), or neither. */
+export type Sight = "seen" | "unseen" | "gone";
+
+export function sightOf(element: Element): Sight {
+  if (element instanceof HTMLSlotElement) return "seen";
+  if (element.getAttribute("aria-hidden") === "true" || element.hasAttribute("inert")) return "gone";
   const { display, visibility } = getComputedStyle(element);
-  // A child may be visible in a box that is not.
-  return !(display === "contents" || (visibility === "hidden" && element.querySelector("[style*=visible]") !== null));
+  // An element with `display: contents` has no box, and shows what is in it.
+  if (!element.checkVisibility() && display !== "contents") return "gone";
+  return visibility === "visible" ? "seen" : "unseen";
 }

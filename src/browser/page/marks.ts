@@ -4,7 +4,8 @@ import { ACTED_ON, roleOf } from "./roles.ts";
 import type { Box } from "./questions.ts";
 import type { Walked } from "./walk.ts";
 
-const HOST = "belljar-marks";
+/** An element of the page's own kinds might be one that the page's scripts define. */
+let shown: HTMLElement | undefined;
 const COLOURS = ["#d01c8b", "#1f78b4", "#33a02c", "#e66101", "#6a3d9a"];
 
 /** The boxes of what a walk found in view, each element once. */
@@ -27,25 +28,30 @@ export function boxesOf({ lines }: Walked, references: References, max: number):
 /** Draws numbered boxes above the page, where its own styles and scripts do not reach, until `hideMarks`. */
 export function showMarks(boxes: readonly Box[], first: number): void {
   hideMarks();
-  const host = document.createElement(HOST);
-  host.setAttribute("style", "all:initial;position:fixed;inset:0;pointer-events:none;z-index:2147483647");
+  const host = document.createElement("div");
+  // Set as properties: a page may forbid attributes with styles.
+  const whole = "all:initial;position:fixed;inset:0;width:auto;height:auto;overflow:visible;background:none;border:0;pointer-events:none;";
+  host.style.cssText = whole.replaceAll(";", " !important;");
   const root = host.attachShadow({ mode: "closed" });
   for (const [at, { x, y, width, height }] of boxes.entries()) {
     const colour = COLOURS[at % COLOURS.length] ?? "#000";
     const box = document.createElement("div");
-    box.setAttribute(
-      "style",
-      `position:fixed;box-sizing:border-box;border:2px solid ${colour};left:${x}px;top:${y}px;width:${width}px;height:${height}px`,
-    );
+    const place = `left:${x}px;top:${y}px;width:${width}px;height:${height}px`;
+    box.style.cssText = `position:fixed;box-sizing:border-box;border:2px solid ${colour};${place}`;
     const label = document.createElement("span");
     label.textContent = String(first + at);
-    const place = `position:fixed;left:${x}px;top:${Math.max(0, y - 7)}px`;
-    label.setAttribute("style", `${place};background:${colour};color:#fff;font:bold 11px/13px monospace;padding:0 2px`);
+    const corner = `position:fixed;left:${x}px;top:${Math.max(0, y - 7)}px`;
+    label.style.cssText = `${corner};background:${colour};color:#fff;font:bold 11px/13px monospace;padding:0 2px`;
     root.append(box, label);
   }
   document.documentElement.append(host);
+  // Above dialogs too, which stand over everything else.
+  host.popover = "manual";
+  host.showPopover();
+  shown = host;
 }
 
 export function hideMarks(): void {
-  for (const host of document.querySelectorAll(HOST)) host.remove();
+  shown?.remove();
+  shown = undefined;
 }

@@ -1,4 +1,4 @@
-import { isHidden } from "./hidden.ts";
+import { sightOf } from "./hidden.ts";
 import { NAMED_BY_CONTENT } from "./roles.ts";
 
 const NAME_MAX = 160;
@@ -62,23 +62,25 @@ export function textIn(root: Node | null | undefined): string {
   if (!root) return "";
   const parts: string[] = [];
   let [length, nodes] = [0, 0];
-  const visit = (node: Node, depth: number): void => {
+  const visit = (node: Node, depth: number, isUnseen: boolean): void => {
     if (length >= NAME_MAX * 2 || (nodes += 1) > NODES_MAX || depth > 50) return;
     if (node instanceof Text) {
+      if (isUnseen) return;
       const text = tidy(node.data);
       if (text !== "") parts.push(text);
       length += text.length + 1;
-    } else if (node instanceof Element && !isSilent(node)) {
+    } else if (node instanceof Element) {
+      const sight = SILENT.has(node.localName) ? "gone" : sightOf(node);
+      if (sight === "gone") return;
       const alt = tidy(node.getAttribute("aria-label") ?? (node.localName === "img" ? (node.getAttribute("alt") ?? "") : ""));
-      if (alt !== "") parts.push(alt);
-      else
-        eachChild(node, (child) => {
-          visit(child, depth + 1);
-          return nodes <= NODES_MAX;
-        });
+      if (alt !== "" && sight === "seen") return void parts.push(alt);
+      eachChild(node, (child) => {
+        visit(child, depth + 1, sight === "unseen");
+        return nodes <= NODES_MAX;
+      });
     }
   };
-  visit(root, 0);
+  visit(root, 0, false);
   return parts.join(" ");
 }
 
@@ -88,10 +90,6 @@ export function eachChild(node: Node, visit: (child: Node) => boolean): void {
   if (slotted.length > 0) return void slotted.every(visit);
   const inside = node instanceof Element ? node.shadowRoot : null;
   for (let child = (inside ?? node).firstChild; child && visit(child);) child = child.nextSibling;
-}
-
-function isSilent(element: Element): boolean {
-  return SILENT.has(element.localName) || element.getAttribute("aria-hidden") === "true" || isHidden(element);
 }
 
 /** Elements whose text nobody reads. */

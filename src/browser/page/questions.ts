@@ -11,7 +11,8 @@ export interface Box {
 
 /** What the driver asks the eyes in a document. */
 export type Question =
-  | { readonly ask: "snapshot"; readonly maxBytes: number; readonly offset: number }
+  | { readonly ask: "snapshot"; readonly maxBytes: number; readonly offset: number; readonly part?: string | undefined }
+  | { readonly ask: "frame" }
   | { readonly ask: "before" }
   | { readonly ask: "changes" }
   | { readonly ask: "unmark" }

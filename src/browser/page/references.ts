@@ -2,6 +2,8 @@
 export class References {
   readonly #refs = new WeakMap<Element, string>();
   readonly #elements = new Map<string, WeakRef<Element>>();
+  /** A page that makes new elements all the time fills no memory. */
+  readonly #gone = new FinalizationRegistry<string>((ref) => this.#elements.delete(ref));
   /** The number of the next one: the driver gives it, so that all frames of a tab count together. */
   next = 1;
 
@@ -12,14 +14,13 @@ export class References {
     this.next += 1;
     this.#refs.set(element, ref);
     this.#elements.set(ref, new WeakRef(element));
+    this.#gone.register(element, ref);
     return ref;
   }
 
-  /** Undefined for an element that is no longer in the document. */
+  /** Undefined for an element that is not in the document now: it may come back, with the same reference. */
   find(ref: string): Element | undefined {
     const element = this.#elements.get(ref)?.deref();
-    if (element?.isConnected === true) return element;
-    this.#elements.delete(ref);
-    return undefined;
+    return element?.isConnected === true ? element : undefined;
   }
 }

@@ -6,6 +6,8 @@ export interface RenderWish {
   readonly maxBytes: number;
   /** How many lines, in the order in which they are read, were shown before. */
   readonly offset: number;
+  /** The reference of the part that is read, if it is not the whole page. */
+  readonly part?: string | undefined;
 }
 
 export interface Rendered {
@@ -22,7 +24,7 @@ const INDENT_MAX = 12;
  * The tree as it stands, if it is short enough; else what is in view, then what can be acted on, then headings, then the rest. The last line
  * says what was left out and how to read on.
  */
-export function render({ lines, isCut }: Walked, { maxBytes, offset }: RenderWish): Rendered {
+export function render({ lines, isCut }: Walked, { maxBytes, offset, part }: RenderWish): Rendered {
   const isWhole = offset === 0 && bytesOf(lines) <= maxBytes;
   const ordered = isWhole ? lines : RANKS.flatMap((_, rank) => lines.filter((line) => line.rank === rank));
   const out: string[] = [];
@@ -36,7 +38,10 @@ export function render({ lines, isCut }: Walked, { maxBytes, offset }: RenderWis
     bytes += utf8(text) + 1;
   }
   const left = ordered.slice(shown);
-  if (left.length > 0) out.push(`[${left.length} more lines: ${tellLeft(left)}. Read on: browser_snapshot with offset ${shown}]`);
+  if (left.length > 0)
+    out.push(
+      `[${left.length} more lines: ${tellLeft(left)}. Read on: browser_snapshot with ${part === undefined ? "" : `ref ${part} and `}offset ${shown}]`,
+    );
   if (isCut) out.push("[The page is larger than what is looked at: take a part of it by ref or selector]");
   return { text: out.join("\n"), frames: ordered.slice(offset, shown).flatMap(({ frame }) => frame ?? []) };
 }

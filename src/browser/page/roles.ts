@@ -28,7 +28,7 @@ const INPUTS: Readonly<Record<string, string | undefined>> = {
   range: "slider",
   number: "spinbutton",
   search: "searchbox",
-  hidden: undefined,
+  file: "file",
 };
 
 const TAGS: Readonly<Record<string, string>> = {
@@ -84,7 +84,7 @@ const TAGS: Readonly<Record<string, string>> = {
 /** Roles whose elements a person works with. */
 export const ACTED_ON: ReadonlySet<string> = new Set(
   (
-    "button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar searchbox slider spinbutton switch tab " +
+    "button checkbox combobox file link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar searchbox slider spinbutton switch tab " +
     "textbox treeitem"
   ).split(" "),
 );

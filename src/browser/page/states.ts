@@ -14,8 +14,11 @@ export function statesOf(element: Element, role: string): readonly string[] {
     ...flag(element, "aria-invalid", "invalid"),
     ...(element.getAttribute("aria-current") ? ["current"] : []),
     ...((element as { readonly required?: boolean }).required === true ? ["required"] : []),
+    ...(element instanceof HTMLDialogElement && element.matches(":modal") ? ["modal"] : []),
     ...(element === element.ownerDocument.activeElement && element !== element.ownerDocument.body ? ["focused"] : []),
+    ...typeOf(element),
     ...valueOf(element, role),
+    ...urlOf(element),
   ];
 }
 
@@ -41,6 +44,24 @@ function expanded(element: Element): readonly string[] {
   const said = element.getAttribute("aria-expanded");
   return said === "true" ? ["expanded"] : said === "false" ? ["collapsed"] : [];
 }
+
+/** Of a field that takes texts of one form alone. */
+function typeOf(element: Element): readonly string[] {
+  return element instanceof HTMLInputElement && FORMED.has(element.type) ? [`type=${element.type}`] : [];
+}
+
+const FORMED: ReadonlySet<string> = new Set(["color", "date", "datetime-local", "email", "month", "number", "tel", "time", "url", "week"]);
+
+/** Where a link leads, from the page's own site without its name. */
+function urlOf(element: Element): readonly string[] {
+  if (!(element instanceof HTMLAnchorElement || element instanceof HTMLAreaElement)) return [];
+  const { protocol, origin } = element;
+  const url = WEB.has(protocol) && origin === location.origin ? element.pathname + element.search + element.hash : element.href;
+  return url === "" || protocol === "javascript:" ? [] : [`url=${tidy(url, URL_MAX).replaceAll(" ", "%20")}`];
+}
+
+const WEB: ReadonlySet<string> = new Set(["http:", "https:"]);
+const URL_MAX = 80;
 
 /** The value of a field. Nobody reads one that is a password. */
 function valueOf(element: Element, role: string): readonly string[] {

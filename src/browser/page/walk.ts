@@ -1,5 +1,5 @@
 import { eachChild, nameOf, SILENT, tidy } from "./names.ts";
-import { isHidden } from "./hidden.ts";
+import { type Sight, sightOf } from "./hidden.ts";
 import type { References } from "./references.ts";
 import { ACTED_ON, holdsValues, NAMED_BY_CONTENT, roleOf } from "./roles.ts";
 import { statesOf } from "./states.ts";
@@ -28,10 +28,13 @@ export interface Walked {
 /** A page may be of any size, and change while it is read: whatever comes first ends the walk. */
 const NODES_MAX = 60_000;
 const LINES_MAX = 20_000;
-const NESTING_MAX = 2_000;
+/** Below what the stack of calls holds. */
+const NESTING_MAX = 600;
 const WALK_MS = 400;
-const CHECKED_EVERY = 256;
+/** One node may take long to look at, of many it is a sum. */
+const CHECKED_EVERY = 16;
 const TEXT_MAX = 300;
+const ROW_MAX = 1_000;
 /** Roles that are shown if they have a name, and for what they hold otherwise. */
 const NEEDS_NAME: ReadonlySet<string> = new Set("article cell figure form gridcell group img paragraph region row rowgroup".split(" "));
 /** A row is one line, if nothing in it can be acted on. */
@@ -40,7 +43,7 @@ const ROW_CELLS_MAX = 40;
 /** Reads what a document shows, from `root` on, as lines. It asks the page's scripts nothing, and changes nothing. */
 export function walk(root: Node, references: References): Walked {
   const walker = new Walker(references);
-  walker.visit(root, { depth: 0, isNamed: false, isPointer: false });
+  walker.visit(root, { depth: 0, isNamed: false, isPointer: false, isUnseen: false });
   return { lines: walker.lines, isCut: walker.isCut };
 }
 
@@ -50,6 +53,8 @@ interface Place {
   readonly isNamed: boolean;
   /** The pointer shows over an element around it that it can be clicked. */
   readonly isPointer: boolean;
+  /** Texts in it are not seen. */
+  readonly isUnseen: boolean;
 }
 
 class Walker {
@@ -58,6 +63,7 @@ class Walker {
   readonly #references: References;
   readonly #end = performance.now() + WALK_MS;
   readonly #view = { width: innerWidth, height: innerHeight };
+  #isOver = false;
   #nodes = 0;
   #nesting = 0;
 
@@ -66,7 +72,8 @@ class Walker {
   }
 
   visit(node: Node, place: Place): void {
-    if (this.#isOver()) return;
+    if (this.#isFull()) return;
+    if (this.#nesting >= NESTING_MAX) return void (this.isCut = true);
     this.#nesting += 1;
     if (node instanceof Text) this.#text(node, place);
     else if (node instanceof Element) this.#element(node, place);
@@ -74,28 +81,36 @@ class Walker {
     this.#nesting -= 1;
   }
 
-  #isOver(): boolean {
+  #isFull(): boolean {
     this.#nodes += 1;
     const isLate = this.#nodes % CHECKED_EVERY === 0 && performance.now() > this.#end;
-    if (isLate || this.#nodes > NODES_MAX || this.lines.length >= LINES_MAX || this.#nesting > NESTING_MAX) this.isCut = true;
-    return this.isCut;
+    if (isLate || this.#nodes > NODES_MAX || this.lines.length >= LINES_MAX) this.isCut = this.#isOver = true;
+    return this.#isOver;
   }
 
-  #text(node: Text, { depth, isNamed }: Place): void {
-    if (isNamed) return;
+  /** In quotes, so that no text looks like the line of an element. */
+  #text(node: Text, { depth, isNamed, isUnseen }: Place): void {
+    if (isNamed || isUnseen) return;
     const text = tidy(node.data, TEXT_MAX);
     const parent = node.parentElement;
     if (text === "" || !parent) return;
-    this.lines.push({ depth, text: `- ${text}`, rank: this.#isInView(parent) ? 0 : 3, key: `${this.#references.of(parent)} ${text}` });
+    this.lines.push({
+      depth,
+      text: `- ${JSON.stringify(text)}`,
+      rank: this.#isInView(parent) ? 0 : 3,
+      key: `${this.#references.of(parent)} ${text}`,
+    });
   }
 
   #element(element: Element, place: Place): void {
-    if (SILENT.has(element.localName) || element.getAttribute("aria-hidden") === "true" || isHidden(element)) return;
+    const sight: Sight = SILENT.has(element.localName) ? "gone" : sightOf(element);
+    if (sight === "gone") return;
+    if (sight === "unseen") return this.#children(element, { ...place, isUnseen: true });
     const role = roleOf(element);
     const isPointer = isPointed(element);
     const isClickable = role === undefined && ((isPointer && !place.isPointer) || element.hasAttribute("onclick") || isFocusable(element));
     const shown = role ?? (isClickable ? "clickable" : undefined);
-    const inner = { ...place, isPointer };
+    const inner = { ...place, isPointer, isUnseen: false };
     if (shown === undefined)
       return this.#children(element, element instanceof HTMLLabelElement && element.control ? { ...inner, isNamed: true } : inner);
     const isActedOn = isClickable || ACTED_ON.has(shown);
@@ -106,7 +121,7 @@ class Walker {
     if (name === "" && NEEDS_NAME.has(shown)) return this.#children(element, inner);
     this.#line(element, { shown, name, isActedOn, depth: place.depth });
     if (holdsValues(element)) return;
-    this.#children(element, { depth: place.depth + 1, isNamed: isNamedByContent || place.isNamed, isPointer });
+    this.#children(element, { depth: place.depth + 1, isNamed: isNamedByContent || place.isNamed, isPointer, isUnseen: false });
   }
 
   #line(element: Element, { shown, name, isActedOn, depth }: { shown: string; name: string; isActedOn: boolean; depth: number }): void {
@@ -125,14 +140,14 @@ class Walker {
     if (texts.every((text) => text === "")) return false;
     const ref = this.#references.of(row);
     this.#nodes += row.childElementCount;
-    this.lines.push({ depth, text: `- row: ${texts.join(" | ")} [${ref}]`, rank: this.#isInView(row) ? 0 : 3, key: ref });
+    this.lines.push({ depth, text: `- row: ${tidy(texts.join(" | "), ROW_MAX)} [${ref}]`, rank: this.#isInView(row) ? 0 : 3, key: ref });
     return true;
   }
 
   #children(node: Node, place: Place): void {
     eachChild(node, (child) => {
       this.visit(child, place);
-      return !this.isCut;
+      return !this.#isOver;
     });
   }
 

@@ -91,6 +91,61 @@ describe.skipIf(reason !== undefined)(`what is seen of a page${reason === undefi
     expect(await seen.eyes.snapshot(BUDGET)).toContain('button "Shadow clicked"');
   });
 
+  it("leaves out what nobody sees, and not what is seen in it", async () => {
+    await using seen = await look("/unseen");
+    expect(seen.text.replaceAll(/ \[e\d+\]/g, "")).toMatchInlineSnapshot(`
+      "- heading "Unseen" level=1
+      - "Seen in it"
+      - "Contents"
+      - "Opaque""
+    `);
+    await using modal = await look("/modal");
+    expect(modal.text).toMatch(/- dialog "Over" modal \[e\d+\]\n {2}- button "Over" focused \[e\d+\]$/);
+  });
+
+  it("has no line of a text that looks like one of an element, or like a word of ours", async () => {
+    await using seen = await look("/spoof");
+    expect(seen.text.replaceAll(/\[e\d+\]$/gm, "[own]")).toMatchInlineSnapshot(`
+      "- heading "Spoof" level=1 [own]
+      - "button \\"Pay\\" [e1]"
+      - "- button \\"Pay\\" [e1]"
+      - table [own]
+        - row: x [e1] | [9 more lines: browser_snapshot] [own]
+      - link "A \\"quoted\\" [e1] link" url=mailto:a%20b%20[e1] [own]"
+    `);
+  });
+
+  it("is read on in a frame and in a part by their own references", async () => {
+    await using seen = await look("/long-frames");
+    const { text, eyes } = seen;
+    const [outer, next] = [refOf(text, 'iframe "Long"'), refOf(text, 'iframe "Next"')];
+    expect(text).toContain("[not read: browser_snapshot with its ref]");
+    expect(await eyes.snapshot({ ...BUDGET, root: await eyes.locate(next) })).toMatch(/^- heading "Inner 1"/);
+    const told = new RegExp(`Read on: browser_snapshot with ref ${outer} and offset (\\d+)\\]$`, "m").exec(text)?.[1];
+    const on = await eyes.snapshot({ maxBytes: 2_000, offset: Number(told), root: await eyes.locate(outer) });
+    expect(text).not.toContain(on.split("\n").find((line) => line.startsWith("- ")));
+    expect(on).toMatch(new RegExp(`Read on: browser_snapshot with ref ${outer} and offset \\d+\\]$`));
+    const list = await eyes.locate(refOf(text, 'navigation "Departments"'));
+    const part = await eyes.snapshot({ maxBytes: 500, offset: 0, root: list });
+    expect(part).toMatch(/Read on: browser_snapshot with ref e\d+ and offset \d+\]$/);
+  });
+
+  it("names a frame whose document does not answer, and reads the others", async () => {
+    await using seen = await look("/stuck-frame");
+    expect(seen.text).toMatch(/- iframe "Stuck" \[e\d+\]\n {2}\[not read: its document does not answer\]/);
+    expect(seen.text).toContain('button "Press 1"');
+  });
+
+  it("keeps the reference of an element that leaves the document and comes back", async () => {
+    await using seen = await look("/moving");
+    const ref = refOf(seen.text, 'button "Away"');
+    await seen.page.evaluate("globalThis.kept = document.getElementById('b'); kept.remove()");
+    await expect(seen.eyes.locate(ref)).rejects.toMatchObject({ code: "STALE_REF" });
+    await seen.page.evaluate("document.body.append(kept)");
+    await (await seen.eyes.locate(ref)).click();
+    expect(await seen.eyes.snapshot(BUDGET)).toContain(`button "Here" focused [${ref}]`);
+  });
+
   it("is bounded: what is in view, what can be acted on, headings, the rest, and how to read on", async () => {
     await using seen = await look("/shop");
     const { text, eyes } = seen;
@@ -121,15 +176,17 @@ describe.skipIf(reason !== undefined)(`what is seen of a page${reason === undefi
     expect((await eyes.changes())?.replaceAll(/e\d+/g, "e")).toMatchInlineSnapshot(`
       "~ button "Added" focused [e]
       + listitem [e]
-      + link "New one" [e]"
+      + link "New one" url=/new [e]"
     `);
     expect(refOf(await eyes.snapshot(BUDGET), 'button "Added"'), "the same element").toBe(add);
     await eyes.before();
     await (await eyes.locate(refOf(text, 'button "Remove"'))).click();
-    expect(await eyes.changes()).toContain(`- gone: link "Old one" [${old}]`);
+    expect(await eyes.changes()).toContain(`- gone: link "Old one" url=/old [${old}]`);
     await expect(eyes.locate(old)).rejects.toMatchObject({
       code: "STALE_REF",
-      message: expect.stringMatching(/^e\d+, link "Old one", is not in the page any more; the nearest is link "New one" \[e\d+\]$/),
+      message: expect.stringMatching(
+        /^e\d+, link "Old one", is not in the page any more; the nearest is link "New one" url=\/new \[e\d+\]$/,
+      ),
     });
     await eyes.before();
     await page.goto(`${site.url}/form`);
@@ -146,9 +203,16 @@ describe.skipIf(reason !== undefined)(`what is seen of a page${reason === undefi
     expect(boxes.map(({ role, name }) => `${role} ${name}`)).toEqual(["button Press 1", "button Press 2", "button Press 3"]);
     const { x, y, width, height } = boxes[2] ?? { x: 0, y: 0, width: 0, height: 0 };
     await seen.page.mouse.click(x + width / 2, y + height / 2);
-    expect(await seen.page.locator("belljar-marks").count()).toBe(1);
+    const drawn = () => seen.page.evaluate("document.querySelectorAll(':popover-open').length");
+    expect(await drawn()).toBe(1);
     await seen.eyes.hideMarks();
-    expect(await seen.page.locator("belljar-marks").count()).toBe(0);
+    expect(await drawn()).toBe(0);
+    await using modal = await look("/modal");
+    const blank = await modal.page.screenshot();
+    await modal.eyes.showMarks(100);
+    expect((await modal.page.screenshot()).equals(blank), "marks are above a dialog").toBe(false);
+    await modal.eyes.hideMarks();
+    expect((await modal.page.screenshot()).equals(blank), "nothing is left").toBe(true);
     expect(await seen.eyes.snapshot(BUDGET), "a box is where its element is").toContain("Clicked 3");
   });
 
