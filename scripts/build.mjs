@@ -102,6 +102,7 @@ async function buildBrowserDriver() {
   for (const name of PLAYWRIGHT_FILES) replace(join(to, name), readFileSync(join(from, name)));
   await bundle({ "browser-driver": "src/browser/driver/driver.ts" }, "dist/kernels", { extension: "mjs" });
   await bundle({ "browser-eyes": "src/browser/page/eyes.ts" }, "dist/kernels", { format: "iife" });
+  run([process.execPath, "dist/kernels/browser-driver.mjs", "--write-code-cache"]);
 }
 
 /** Chunks are named by content, and stale ones stay a while: a process of the last build may still ask for them. */

@@ -3,20 +3,16 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { hostname } from "node:os";
-import type { BrowserContext, BrowserType, Selectors } from "playwright-core";
+import type { BrowserContext } from "playwright-core";
 import { commandLine } from "../flags.ts";
 import { DriverError } from "./driver-error.ts";
+import { loadPlaywright } from "./load-playwright.ts";
 import { registerEyes } from "./page-eyes.ts";
 import { prepareProfile, type BrowserFolders } from "./profile.ts";
 
 const LAUNCH_MS = 30_000;
 const VIEWPORT = { width: 1280, height: 720 };
 const STDERR_MAX = 2_000;
-
-interface Playwright {
-  readonly chromium: BrowserType;
-  readonly selectors: Selectors;
-}
 
 export interface Launched {
   readonly context: BrowserContext;
@@ -55,11 +51,6 @@ export async function launchChromium(executables: readonly string[], folders: Br
     restore();
     died.forget();
   }
-}
-
-/** The package's own files lie beside the driver (`scripts/build.mjs`). They are not bundled: they find one another by their places. */
-function loadPlaywright(): Playwright {
-  return createRequire(import.meta.url)("./playwright-core/index.js") as Playwright;
 }
 
 /** The next program that somebody starts is this one. */

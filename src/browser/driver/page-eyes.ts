@@ -10,6 +10,7 @@ const EYES = "bj-eyes";
 /** Documents in documents that are looked at: a page may have any number of them, at any depth. */
 const FRAMES_MAX = 20;
 const WATCHED_MAX = 5;
+const DOCUMENTS_MAX = 200;
 const LOOK_MS = 5_000;
 /** A document in another one is waited for so long, and not asked again for a while if it did not answer: its thread may be blocked. */
 const FRAME_MS = 2_500;
@@ -55,6 +56,7 @@ interface InnerFrame {
 export class PageEyes {
   readonly #page: Page;
   readonly #references = new References();
+  readonly #documents = new Map<string, Frame>();
   readonly #silentUntil = new WeakMap<Frame, number>();
 
   constructor(page: Page) {
@@ -122,11 +124,21 @@ export class PageEyes {
 
   /** The tree of the document in an element. One that goes meanwhile has none. */
   async #inner(ref: string, { maxBytes, offset }: Part, frames: { left: number }): Promise<string> {
+    const frame = await this.#documentOf(ref);
+    if (!frame || this.#isSilent(frame)) return UNANSWERED;
+    return this.#tree(frame, { maxBytes, offset, part: ref }, frames).catch(() => (this.#isSilent(frame) ? UNANSWERED : ""));
+  }
+
+  /** An element that is taken out and put back has another one: the earlier one is detached then. */
+  async #documentOf(ref: string): Promise<Frame | undefined> {
+    const known = this.#documents.get(ref);
+    if (known?.isDetached() === false) return known;
+    for (const [one, frame] of this.#documents) if (frame.isDetached()) this.#documents.delete(one);
     for await (const { frame } of this.#framesOf([ref])) {
-      if (this.#isSilent(frame)) break;
-      return this.#tree(frame, { maxBytes, offset, part: ref }, frames).catch(() => (this.#isSilent(frame) ? UNANSWERED : ""));
+      if (this.#documents.size < DOCUMENTS_MAX) this.#documents.set(ref, frame);
+      return frame;
     }
-    return UNANSWERED;
+    return undefined;
   }
 
   #isSilent(frame: Frame): boolean {
@@ -141,7 +153,7 @@ export class PageEyes {
     for (const box of seen.boxes ?? []) boxes.push({ ...box, x: box.x + at.x, y: box.y + at.y });
     for await (const { element, frame: inner } of this.#framesOf(seen.frames)) {
       // In pixels of the main frame already.
-      const place = boxes.length < max ? await element.boundingBox() : null;
+      const place = boxes.length < max && !this.#isSilent(inner) ? await element.boundingBox() : null;
       if (place) await this.#mark(inner, { at: place, boxes, max }).catch(() => undefined);
     }
   }
@@ -153,7 +165,7 @@ export class PageEyes {
       const element = await locator.elementHandle({ timeout: LOOK_MS }).catch(() => null);
       const frame = await element?.contentFrame();
       if (element && frame) yield { ref, element, frame };
-      await element?.dispose();
+      void element?.dispose().catch(() => undefined);
     }
   }
 
