@@ -19,7 +19,7 @@ export class References {
 
   /** All below `next` that were not given before are the frame's. */
   given(next: number, frame: Frame): void {
-    if (!(next > this.#next)) return;
+    if (!Number.isSafeInteger(next) || next <= this.#next) return;
     if (this.#ranges.at(-1)?.frame !== frame) this.#ranges.push({ from: this.#next, frame });
     if (this.#ranges.length > RANGES_MAX) this.#ranges.shift();
     this.#next = next;
