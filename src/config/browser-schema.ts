@@ -9,7 +9,9 @@ export function browserSchema() {
     .strictObject({
       path: absolutePath()
         .optional()
-        .describe("Program of Chromium inside sandboxes, where it is not Debian's `/usr/lib/chromium/chromium`. It is the browser itself, no script"),
+        .describe(
+          "Program of Chromium inside sandboxes, where it is not Debian's `/usr/lib/chromium/chromium`. It is the browser itself, no script",
+        ),
       idleMs: time(1_000, DAY_MS)
         .default(600_000)
         .describe("Time without a call after which the browser of a sandbox ends. Its cookies stay, and the next call starts it again"),

@@ -5,7 +5,10 @@ import type { CheckpointFiles } from "./checkpoint-files.ts";
 import type { WorkLock } from "./work-lock.ts";
 
 /** For who holds in memory what a state of a sandbox should hold. It stays written until the result is disposed. Rejects only with the signal. */
-export type BeforeFreeze = (run: { readonly id: string; readonly generation: number }, signal: AbortSignal) => Promise<Disposable | undefined>;
+export type BeforeFreeze = (
+  run: { readonly id: string; readonly generation: number },
+  signal: AbortSignal,
+) => Promise<Disposable | undefined>;
 
 /** What all works on the states of a home need. */
 export interface StateParts {
