@@ -101,10 +101,12 @@ async function buildBrowserDriver() {
   mkdirSync(join(to, "lib"), { recursive: true });
   for (const name of PLAYWRIGHT_FILES) replace(join(to, name), readFileSync(join(from, name)));
   await bundle({ "browser-driver": "src/browser/driver/driver.ts" }, "dist/kernels", { extension: "mjs" });
+  await bundle({ "browser-eyes": "src/browser/page/eyes.ts" }, "dist/kernels", { format: "iife" });
+  run([process.execPath, "dist/kernels/browser-driver.mjs", "--write-code-cache"]);
 }
 
 /** Chunks are named by content, and stale ones stay a while: a process of the last build may still ask for them. */
-async function bundle(input, outDir, { external = [], extension = "js", intro = "" }) {
+async function bundle(input, outDir, { external = [], extension = "js", intro = "", format = "es" }) {
   const { build } = await import("vite");
   const result = await build({
     configFile: false,
@@ -120,7 +122,7 @@ async function bundle(input, outDir, { external = [], extension = "js", intro = 
       target: "node20",
       rolldownOptions: {
         input,
-        output: { format: "es", intro, entryFileNames: `[name].${extension}`, chunkFileNames: "chunks/[name]-[hash].js" },
+        output: { format, intro, entryFileNames: `[name].${extension}`, chunkFileNames: "chunks/[name]-[hash].js" },
       },
     },
   });

@@ -25,6 +25,6 @@ export const TEST_PACKAGES = [
   { shows: "/usr/bin/skopeo", package: "skopeo", why: "copies the images that the tests compare" },
   { shows: "/usr/bin/umoci", package: "umoci", why: "unpacks the images that the tests compare" },
   { shows: "/usr/bin/mmdebstrap", package: "mmdebstrap", why: "puts the Debian suites of templates together" },
-  { shows: "/usr/bin/chromium", package: "chromium", why: "shows the page of an example" },
+  { shows: "/usr/bin/chromium", package: "chromium", why: "the browser of sandboxes; shows the page of an example" },
   { shows: "/etc/ssl/certs/ca-certificates.crt", package: "ca-certificates", why: "what sandboxes trust beside their own authority" },
 ];

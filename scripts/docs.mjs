@@ -47,6 +47,21 @@ async function errorsPage() {
   );
 }
 
+async function browserFlagsPage() {
+  const { FLAGS, OWN_FLAGS, DISABLED_FEATURES, ENABLED_FEATURES } = await load("browser/flags.js");
+  const rows = (flags) => flags.map(({ flag, reason }) => [`\`${flag}\``, reason]);
+  return page(
+    "Chromium's flags",
+    "Chromium is started in a sandbox with these flags and no other.",
+    table(["flag", "why"], [...rows(FLAGS), ...rows(OWN_FLAGS)]),
+    "`--disable-features` names these features:",
+    table(["feature", "why it is off"], rows(DISABLED_FEATURES)),
+    "`--enable-features` names these:",
+    table(["feature", "why it is on"], rows(ENABLED_FEATURES)),
+    "What no flag says stands in the profile: DNS over HTTPS is off, and so are encrypted hellos (the way out reads the name of a TLS connection), safe browsing, the search for captive portals, prefetching, passwords, autofill, suggestions and accounts.",
+  );
+}
+
 function answerOf({ output, value }) {
   const schema = output ?? value;
   const names = Object.keys(schema?.properties ?? {}).map((key) => `\`${key}\``);
@@ -74,6 +89,7 @@ async function manPages() {
 const PAGES = {
   "belljar.1": manPages,
   "config.md": configPage,
+  "browser-flags.md": browserFlagsPage,
   "cli.md": cliPage,
   "errors.md": errorsPage,
   "tools.md": toolsPage,

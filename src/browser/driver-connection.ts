@@ -2,8 +2,9 @@ import { settleWithin } from "../async/settle-within.ts";
 import { BelljarError } from "../errors.ts";
 import type { KeptProcess } from "../sandbox/sandbox.ts";
 import type { BrowserAction } from "./actions/action.ts";
-import { FrameReader, toFrame } from "./frames.ts";
-import { type DriverAnswer, DriverMessage, type ServerMessage } from "./wire.ts";
+import { DriverReader, type Said } from "./driver-reader.ts";
+import { toFrame } from "./frames.ts";
+import type { DriverAnswer, ServerMessage } from "./wire.ts";
 
 const SIGKILL = 9;
 /** Beyond the deadline that the driver has for an action. One that does not answer by then is ended. */
@@ -54,9 +55,8 @@ export class DriverConnection {
   readonly #process: KeptProcess;
   readonly #options: ConnectionOptions;
   readonly #pending = new Map<number, Pending>();
-  readonly #reader = new FrameReader();
+  readonly #reader = new DriverReader();
   #lastId = 0;
-  #picture: Buffer | undefined;
   #end: BelljarError | undefined;
   #settleReady: { resolve(): void; reject(error: BelljarError): void } | undefined;
   #stderr = "";
@@ -169,9 +169,8 @@ export class DriverConnection {
   #read(chunk: Buffer): void {
     if (this.#end) return;
     try {
-      for (const { kind, bytes } of this.#reader.push(chunk)) {
-        if (kind === "picture") this.#hold(bytes);
-        else this.#take(DriverMessage.parse(JSON.parse(bytes.toString("utf8"))));
+      for (const said of this.#reader.push(chunk)) {
+        this.#take(said);
         if (this.#end) return;
       }
     } catch (cause) {
@@ -179,21 +178,14 @@ export class DriverConnection {
     }
   }
 
-  #hold(bytes: Buffer): void {
-    if (this.#picture || this.#pending.size === 0) return void this.#fail(failed("it sent a picture that nobody asked for"));
-    // A copy: a part of a chunk would keep the whole of it.
-    this.#picture = Buffer.from(bytes);
-  }
-
-  #take(message: DriverMessage): void {
-    const bytes = this.#picture;
-    this.#picture = undefined;
+  #take({ message, picture }: Said): void {
     if (message.type === "ready") return this.#settleReady?.resolve();
     if (message.type === "failed") return void this.#fail(new BelljarError(message.error.code, message.error.message));
     const pending = this.#pending.get(message.id);
-    if (!pending || (bytes === undefined) !== (message.picture === undefined))
-      return void this.#fail(failed("it answered what nobody asked"));
-    pending.settle({ ...message, bytes });
+    if (!pending) return void this.#fail(failed("it answered what nobody asked"));
+    // A second answer to it is one that nobody asked for.
+    this.#pending.delete(message.id);
+    pending.settle({ ...message, bytes: picture });
   }
 
   #send(message: ServerMessage): void {

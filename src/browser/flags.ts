@@ -78,7 +78,11 @@ export const OWN_FLAGS: readonly Flag[] = [
     reason:
       "The way out of the sandbox, as its commands use it. What it does not carry, no page reaches; the sandbox's own ports are asked directly.",
   },
-  { flag: "--proxy-bypass-list=ID", reason: "The sandbox's own name, whose servers no proxy reaches." },
+  {
+    flag: "--proxy-bypass-list=<-loopback>;localhost;*.localhost;127.0.0.0/8;[::1];ID",
+    reason:
+      "The sandbox's own servers, which no proxy reaches. Without the first word Chromium would ask link-local addresses past the proxy too, such as that of a cloud's metadata.",
+  },
   { flag: "--window-size=1280,720", reason: "How large a page is shown until somebody says otherwise." },
   { flag: "about:blank", reason: "The first tab starts with the browser, not after it." },
 ];
@@ -91,7 +95,7 @@ export function commandLine({ profile, hostName }: { readonly profile: string; r
     `--enable-features=${names(ENABLED_FEATURES)}`,
     `--user-data-dir=${profile}`,
     "--proxy-server=http://127.0.0.1:3128",
-    `--proxy-bypass-list=${hostName}`,
+    `--proxy-bypass-list=<-loopback>;localhost;*.localhost;127.0.0.0/8;[::1];${hostName}`,
     "--window-size=1280,720",
     "about:blank",
   ];

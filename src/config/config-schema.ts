@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { browserSchema } from "./browser-schema.ts";
 import { e2bSchema } from "./e2b-schema.ts";
 import { languagesSchema } from "./languages-schema.ts";
 import { tlsSchema } from "./tls-schema.ts";
@@ -402,6 +403,7 @@ function groups(host: ConfigDefaults) {
     languages: languagesSchema(),
     sandbox: sandboxSchema(host.cpus),
     pool: poolSchema(),
+    browser: browserSchema(),
     network: networkSchema(),
     audit: auditSchema(),
     quotas: quotasSchema(),

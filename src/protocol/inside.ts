@@ -20,4 +20,6 @@ export const INSIDE = {
   executables: "/opt/belljar/bin",
   kernels: "/opt/belljar/kernels",
   node: "/opt/belljar/node",
+  /** What the browser has written, below the home of its user. */
+  browserFolder: ".cache/belljar-browser",
 } as const;

@@ -14,6 +14,7 @@ import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
 import type { HiddenSnapshots } from "./state/hidden-snapshots.ts";
 import type { FrozenStep, HeldSnapshot } from "./state/home-snapshots.ts";
 import type { AutoCheckpointSettings } from "./state/auto-checkpoints.ts";
+import type { BeforeFreeze } from "./state/state-parts.ts";
 import type { HomeTemplates } from "./template-source.ts";
 import type { DefaultOptions, Principal, Quotas, Sandboxes } from "./sandbox.ts";
 
@@ -45,6 +46,8 @@ export interface LocalSandboxesOptions {
   readonly secrets?: SecretStore;
   /** What sandboxes may begin with beside the templates of the runtimes; it belongs to the caller. */
   readonly templates?: HomeTemplates;
+  /** Called before a state of a sandbox is taken that runs. */
+  readonly beforeFreeze?: BeforeFreeze;
   /** Compares and merges files of states; it belongs to the caller. Without it states cannot be compared, and paths not undone or merged. */
   readonly texts?: Texts;
   /** Told, in one sentence, what a person should know though no call fails: a corrupt record, a folder that cannot be cleared. */

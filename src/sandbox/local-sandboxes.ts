@@ -139,6 +139,7 @@ class HomeSandboxes implements LocalSandboxes {
       settings: options.config.sandbox,
       comparison: lateComparison(options.texts),
       templates: options.templates,
+      beforeFreeze: options.beforeFreeze,
       make: async (principal, source, wishes, signal) => {
         const sandbox = await this.#make(principal, toForkOptions(source, wishes), { forkOf: source, signal });
         return grantedSandbox(sandbox, principal, this.#runtimes);

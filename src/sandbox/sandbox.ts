@@ -259,7 +259,10 @@ export interface CreatedSandbox extends Sandbox {
 
 /** The sandboxes that were made. */
 export interface Forks extends ReadonlyArray<Sandbox> {
-  /** A sentence for each thing that is not as it was when the state was taken, such as a workspace or a `/usr` that has changed on the host. */
+  /**
+   * A sentence for each thing that is not as it was when the state was taken, such as a workspace or a `/usr` that has changed on the host, and
+   * for what was copied that somebody else may notice: the cookies of a browser.
+   */
   readonly lost: readonly string[];
 }
 

@@ -3,6 +3,7 @@ import type { FuzzTarget } from "./fuzz-target.ts";
 /** Everything that reads what strangers wrote and can be driven by bytes. Loaded one at a time: counting costs by the size of what is loaded. */
 export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   "audit-line": async () => (await import("./targets/audit-line.ts")).auditLine,
+  "browser-driver": async () => (await import("./targets/browser-driver.ts")).browserDriver,
   challenges: async () => (await import("./targets/logins.ts")).challenges,
   "client-hello": async () => (await import("./targets/client-hello.ts")).clientHello,
   dockerfile: async () => (await import("./targets/dockerfiles.ts")).dockerfile,

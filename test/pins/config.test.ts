@@ -55,6 +55,8 @@ it("keeps every setting with its variables", () => {
       "pool.packages BELLJAR_POOL_PACKAGES",
       "pool.languages BELLJAR_POOL_LANGUAGES",
       "pool.imports BELLJAR_POOL_IMPORTS",
+      "browser.path BELLJAR_BROWSER_PATH",
+      "browser.idleMs BELLJAR_BROWSER_IDLE_MS",
       "network.connections BELLJAR_NETWORK_CONNECTIONS",
       "network.connectionsPerSecond BELLJAR_NETWORK_CONNECTIONS_PER_SECOND",
       "network.bytesPerDay BELLJAR_NETWORK_BYTES_PER_DAY",

@@ -283,6 +283,13 @@ export const GUARANTEES = {
   "waiting-ends": "What waits ends by itself after its process was killed, at any moment, and a sweep clears it.",
   "long-home-works": "A home whose path is 200 bytes long serves sandboxes.",
 
+  "browser-obeys-policy":
+    "Each request of each page in a sandbox's browser, of its workers and sockets too, is judged by the sandbox's network policy as its commands' are. The browser asks nothing by itself.",
+  "browser-driver-harmless":
+    "Whoever takes the place of a browser's driver inside a sandbox can only answer what was asked, in its form, size and time. Anything else ends the driver. Other owners are answered meanwhile.",
+  "browser-leaves-nothing":
+    "A browser ends when it is idle, with its sandbox, with its driver and with the Belljar process that drives it, a `kill -9` of that one too. No process of it stays.",
+
   "e2b-keys-alone":
     "No route of E2B's control plane serves anybody without a valid key, on loopback neither. A wrong or revoked key is 401, and a token that does not open E2B's surfaces is 403.",
   "e2b-owners-apart":

@@ -26,8 +26,8 @@ export async function openBrowserLab(options: Partial<BrowsersOptions> = {}, cre
     browsers,
     sandbox,
     session: (name = "test") => browsers.of(sandbox, name),
-    serve: (html) => serve(sandbox, html),
-    ended: () => ended(sandbox),
+    serve: (html) => serveSite(sandbox, html),
+    ended: () => untilNoBrowser(sandbox),
     async [Symbol.asyncDispose]() {
       await browsers[Symbol.asyncDispose]();
       await lab[Symbol.asyncDispose]();
@@ -46,7 +46,8 @@ export async function chromiumProcesses({ guest }: Sandbox): Promise<readonly st
   return all.map(({ argv }) => argv.join(" ")).filter((line) => /chromium|browser-driver/.test(line));
 }
 
-async function serve({ guest }: Sandbox, html: string): Promise<void> {
+/** From now on the sandbox has a site that shows this, at http://127.0.0.1:8000/. */
+export async function serveSite({ guest }: Sandbox, html: string): Promise<void> {
   const script = `require("http").createServer((q, a) => a.setHeader("content-type", "text/html").end(process.argv[1])).listen(${SITE_PORT}, "127.0.0.1", () => console.log("listens"))`;
   const site = await guest.exec({ argv: ["node", "-e", script, html], stdin: false, signal: new AbortController().signal });
   site.exited.catch(() => undefined);
@@ -55,13 +56,8 @@ async function serve({ guest }: Sandbox, html: string): Promise<void> {
   site.stdout.resume();
 }
 
-/** The guest gives the exit of a kept command to whoever waits for it. */
-async function ended({ guest }: Sandbox): Promise<void> {
-  for (;;) {
-    const signal = AbortSignal.timeout(20_000);
-    const kept = await guest.listKept(signal);
-    if (!kept.some(({ name }) => name === "browser")) return;
-    const left = await guest.attach("browser", signal).catch(() => undefined);
-    left?.detach();
-  }
+/** Resolves once no process of a browser is left. */
+export async function untilNoBrowser(sandbox: Sandbox): Promise<void> {
+  const signal = AbortSignal.timeout(30_000);
+  while ((await chromiumProcesses(sandbox)).length > 0) signal.throwIfAborted();
 }

@@ -3,9 +3,11 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { hostname } from "node:os";
-import type { BrowserContext, BrowserType } from "playwright-core";
+import type { BrowserContext } from "playwright-core";
 import { commandLine } from "../flags.ts";
 import { DriverError } from "./driver-error.ts";
+import { loadPlaywright } from "./load-playwright.ts";
+import { registerEyes } from "./page-eyes.ts";
 import { prepareProfile, type BrowserFolders } from "./profile.ts";
 
 const LAUNCH_MS = 30_000;
@@ -29,7 +31,8 @@ export async function launchChromium(executables: readonly string[], folders: Br
   // Of the driver's own process group, which the guest kills as one.
   const child = spawn(executable, args, { stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"] });
   const died = diesEarly(child);
-  const chromium = loadPlaywright();
+  const { chromium, selectors } = loadPlaywright();
+  await registerEyes(selectors, new URL("browser-eyes.js", import.meta.url));
   const restore = adopt(child);
   try {
     const launched = chromium.launchPersistentContext(folders.profile, {
@@ -48,12 +51,6 @@ export async function launchChromium(executables: readonly string[], folders: Br
     restore();
     died.forget();
   }
-}
-
-/** The package's own files lie beside the driver (`scripts/build.mjs`). They are not bundled: they find one another by their places. */
-function loadPlaywright(): BrowserType {
-  const load = createRequire(import.meta.url);
-  return (load("./playwright-core/index.js") as { readonly chromium: BrowserType }).chromium;
 }
 
 /** The next program that somebody starts is this one. */

@@ -2,6 +2,8 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync, existsSync
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+import { INSIDE } from "../../protocol/inside.ts";
+
 export interface BrowserFolders {
   readonly profile: string;
   /** Of downloads that are not whole yet. */
@@ -17,6 +19,7 @@ const LOCKS = ["SingletonLock", "SingletonSocket", "SingletonCookie"];
 
 /** What no flag says. Written once: a person may change it. */
 const PREFERENCES = {
+  alternate_error_pages: { enabled: false },
   autofill: { credit_card_enabled: false, profile_enabled: false },
   credentials_enable_service: false,
   net: { network_prediction_options: 2 },
@@ -26,10 +29,10 @@ const PREFERENCES = {
   translate: { enabled: false },
   webrtc: { ip_handling_policy: "disable_non_proxied_udp" },
 };
-const LOCAL_STATE = { dns_over_https: { mode: "off", templates: "" } };
+const LOCAL_STATE = { dns_over_https: { mode: "off", templates: "" }, ssl: { ech_enabled: false } };
 
 export function browserFolders(home = homedir()): BrowserFolders {
-  const folder = join(home, ".cache", "belljar-browser");
+  const folder = join(home, INSIDE.browserFolder);
   return {
     profile: join(folder, "profile"),
     unfinished: join(folder, "unfinished"),

@@ -16,10 +16,12 @@ import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { ConnectionRecord } from "../../network/connection-record.ts";
 import type { Egress } from "../../network/egress.ts";
+import type { Browsers } from "../../browser/browsers.ts";
 import type { ClientRecord } from "../../network/egress/client-gate.ts";
 import { RefusalLog } from "../../network/refusal-log.ts";
 import type { Runtime, RuntimeOptions } from "../../runtime/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
+import type { BeforeFreeze } from "../../sandbox/state/state-parts.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { NamedWorkspace } from "../../sandbox/wire/create-schema.ts";
 import type { Templates } from "../../template/templates.ts";
@@ -118,6 +120,8 @@ export interface LocalStack extends Stack {
   readonly sandboxes: LocalSandboxes;
   templates(): Promise<TemplatesInSteps>;
   userTools(): Promise<UserTools>;
+  /** Those that run in sandboxes. */
+  browsers(): Promise<Browsers>;
   /** Number of live sandboxes that this process holds. */
   liveSandboxes(): number;
   /** What the files of the home's stopped sandboxes hold. */
@@ -163,7 +167,9 @@ export async function openLocalStack(
   const texts = openTexts();
   const pool = openPool(config, use);
   const templates = new StoredTemplates(config.home, report);
-  const parts = { runtimes, templates, config, network, egress, secrets, refusals, texts, pool: pool.options };
+  const browsers = openOnce(async () => new (await import("../../browser/browsers.ts")).Browsers(config.browser));
+  const beforeFreeze: BeforeFreeze = async (run, signal) => (await browsers.current())?.keep(run, signal);
+  const parts = { runtimes, templates, config, network, egress, secrets, refusals, texts, beforeFreeze, pool: pool.options };
   const sandboxes = createLocalSandboxes({ home: config.home, ...parts, quotas: config.quotas, report });
   const upkeep = async (): Promise<void> => {
     await Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
@@ -182,6 +188,7 @@ export async function openLocalStack(
     sandboxes,
     templates: made,
     userTools,
+    browsers,
     audit,
     liveSandboxes: () => sandboxes.liveCount(),
     ...(pool.programs && { warmPrograms: pool.programs }),
@@ -206,6 +213,7 @@ export async function openLocalStack(
       await sweeps?.[Symbol.asyncDispose]();
       await (await userTools.current())?.[Symbol.asyncDispose]();
       await (await made.current())?.[Symbol.asyncDispose]();
+      await (await browsers.current())?.[Symbol.asyncDispose]();
       await sandboxes[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
       await (await egress.current())?.[Symbol.asyncDispose]();

@@ -10,6 +10,7 @@ it("adds the authority to the system's bundle, and writes it where programs look
     "/etc/ssl/certs/ca-certificates.crt 644",
     "/etc/ssl/certs/belljar-ca.pem 644",
     "/etc/ssl/certs/584b2615.0 644",
+    "/etc/chromium/policies/managed/belljar-ca.json 644",
     "/etc/ca-certificates/update.d/belljar 755",
   ]);
   expect(files[0]?.content).toBe(`-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n${certificatePem}`);

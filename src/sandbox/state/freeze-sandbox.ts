@@ -35,7 +35,9 @@ export async function freezeSandbox<Kept>(parts: StateParts, request: FreezeWish
     const at = new Date();
     const workspaceMark = record.workspace && (await markFolder(record.workspace.path));
     const baseMark = states.markBase(baseOf(record));
-    const frozen = await states.freeze({ ...(await findRun(parts, record, signal)), durable, isOwn, user }, signal);
+    const found = await findRun(parts, record, signal);
+    using _written = found.isRunning ? await parts.beforeFreeze?.(found.run, signal) : undefined;
+    const frozen = await states.freeze({ ...found, durable, isOwn, user }, signal);
     try {
       return await keep({ ...frozen, at, workspaceMark, baseMark });
     } catch (cause) {

@@ -21,6 +21,7 @@ import type { SnapshotFiles } from "./snapshot-files.ts";
 import { layersOf, type SnapshotRecord, toSnapshotInfo, userOf } from "./snapshot-record.ts";
 import { needStates, noSnapshot } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
+import { tellCookies } from "./told-cookies.ts";
 import { assertShowsFolder, freezeWhole, WHOLE_OPTIONS, withOwnFolder } from "./whole-state.ts";
 
 export interface SnapshotParts extends StateParts {
@@ -101,10 +102,11 @@ export class HomeSnapshots implements Snapshots {
       const folder = shownFolder(source);
       if (folder) assertWorkspaceGranted(folder, principal); // before anybody looks at it
       const lost = await this.tellLost(source, signal);
-      return Object.assign([...(await makeFrom(source))], { lost });
+      const forks = await makeFrom(source);
+      return Object.assign([...forks], { lost: [...lost, ...(await tellCookies(forks, signal))] });
     }
     const forks = await this.#withState(await this.#findUsable(principal, from.sandbox), signal, makeFrom);
-    return Object.assign([...forks], { lost: [] });
+    return Object.assign([...forks], { lost: await tellCookies(forks, signal) });
   }
 
   /** What is not as it was. The caller has been granted the folder that it shows. */

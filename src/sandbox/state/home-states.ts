@@ -18,7 +18,7 @@ import { originUser, StateUsers } from "./state-users.ts";
 import { checkpointUser } from "./take-checkpoint.ts";
 import { WorkLock } from "./work-lock.ts";
 
-export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtimes" | "report"> {
+export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtimes" | "beforeFreeze" | "report"> {
   readonly home: string;
   readonly live: LiveSandboxes;
   readonly records: SnapshotParts["records"];

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EVALUATE } from "../../../src/browser/actions/evaluate.ts";
 import { NAVIGATE } from "../../../src/browser/actions/navigate.ts";
+import { DriverReader } from "../../../src/browser/driver-reader.ts";
 import type { BrowserSession } from "../../../src/browser/browsers.ts";
+import { INSIDE } from "../../../src/sandbox/sandbox.ts";
 import { type BrowserLab, chromiumProcesses, openBrowserLab, patiently } from "../../support/browser-lab.ts";
 
 const evaluate = async (tab: BrowserSession, expression: string): Promise<unknown> =>
@@ -97,9 +99,25 @@ it("ends when nobody uses it, keeps its cookies, and leaves no process", async (
 }, 60_000);
 
 it("is refused where there is too little memory, and where there is no Chromium", async () => {
-  await using small = await openBrowserLab({}, { limits: { memoryBytes: 256 * 1_048_576 } });
-  await expect(open(small.session(), "")).rejects.toMatchObject({
+  await using lab = await openBrowserLab();
+  const { sandbox, browsers } = lab;
+  const info = async () => ({ ...(await sandbox.info()), limits: { memoryBytes: 256 * 1_048_576 } });
+  const small = new Proxy(sandbox, { get: (target, name) => (name === "info" ? info : bound(target, name)) });
+  await expect(open(browsers.of(small, "test"), "")).rejects.toMatchObject({
     code: "BROWSER_UNAVAILABLE",
-    message: expect.stringContaining("512 MB"),
+    message: expect.stringContaining("at least 512 MB of memory, and this one has 256 MB"),
   });
+  const argv = ["node", `${INSIDE.kernels}/browser-driver.mjs`, JSON.stringify({ executables: ["/none"] })];
+  await using driver = await sandbox.guest.exec({ argv, channels: 1, stdin: false, signal: patiently().signal });
+  const reader = new DriverReader();
+  const said: unknown[] = [];
+  driver.channels[0]?.on("data", (chunk: Buffer) => said.push(...reader.push(chunk)));
+  await driver.exited;
+  const error = { code: "BROWSER_UNAVAILABLE", message: expect.stringContaining("browser.path") };
+  expect(said).toMatchObject([{ message: { type: "failed", error } }]);
 }, 60_000);
+
+function bound(target: object, name: PropertyKey): unknown {
+  const value: unknown = Reflect.get(target, name);
+  return typeof value === "function" ? value.bind(target) : value;
+}

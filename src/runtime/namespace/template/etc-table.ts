@@ -58,5 +58,6 @@ export const VAR_ROWS: readonly { readonly path: string; readonly reason: string
   { path: "lib/dpkg/status", reason: "the installed packages" },
   { path: "lib/dpkg/arch", reason: "the machine's architectures" },
   { path: "lib/dpkg/diversions", reason: "files that one package moved for another" },
+  { path: "cache/fontconfig/*", reason: "what is known of the fonts of /usr; without it each first browser looks at all of them" },
   { path: "lib/dpkg/alternatives", reason: "update-alternatives keeps its choices here" },
 ];
