@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "guest.h"
+#include "guest/unjailed.h"
 #include "jail/jail.h"
 #include "sudo-door.h"
 
@@ -43,6 +44,9 @@ int main(int argc, char **argv) {
   if (strcmp(role, "ask") == 0 && argc == 2) return ask_main();
   if (strcmp(role, "pool") == 0 && argc == 6) return pool_main(argv[2], argv + 3);
   if (strcmp(role, "guest") == 0) return guest_role(argc, argv);
-  fputs("usage: belljar-native spawner | jail [ahead] | holder SOCKET | clear | jobs | compare | measure | unpack | ask | pool open|tend|holds IMAGE FOLDER BYTES | guest --listen-fd N\n", stderr);
+  if (strcmp(role, "unjailed") == 0 && argc == 6) {
+    return unjailed_main(&(struct unjailed_options){.socket = argv[2], .services_folder = argv[3], .start_folder = argv[4], .user = argv[5]});
+  }
+  fputs("usage: belljar-native spawner | jail [ahead] | holder SOCKET | clear | jobs | compare | measure | unpack | ask | pool open|tend|holds IMAGE FOLDER BYTES | guest --listen-fd N | unjailed SOCKET SERVICES START USER\n", stderr);
   return 2;
 }

@@ -79,7 +79,11 @@ async function fuzzNative(name, { seconds, isKept }) {
       corpus,
     ]);
     if (code === 0 && isKept) await runQuietly([fuzzer, "-verbosity=0", "-merge=1", corpus, found]);
-    return { code, text: code === 0 ? `${name}: ${/Done (\d+) runs/.exec(text)?.[1]} inputs, no finding` : `${name}: ${text}` };
+    if (code === 0) return { code, text: `${name}: ${/Done (\d+) runs/.exec(text)?.[1]} inputs, no finding` };
+    return {
+      code,
+      text: `${name}: ${text}\nfinding: ${name}: ${/^(?:SUMMARY|.*ERROR): .*$/m.exec(text)?.[0]}; ${/^Base64: .*$/m.exec(text)?.[0]}`,
+    };
   } finally {
     rmSync(found, { recursive: true, force: true });
   }

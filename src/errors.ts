@@ -65,6 +65,10 @@ export const ERRORS = {
   PROCESS_LIMIT: { status: 429, retryable: true },
   USER_UNKNOWN: { status: 400, retryable: false },
 
+  VOLUME_NOT_FOUND: { status: 404, retryable: false },
+  VOLUME_NAME_TAKEN: { status: 409, retryable: false },
+  VOLUME_IN_USE: { status: 409, retryable: true },
+
   FILE_NOT_FOUND: { status: 404, retryable: false },
   FILE_EXISTS: { status: 409, retryable: false },
   FILE_NOT_DIRECTORY: { status: 400, retryable: false },

@@ -187,7 +187,7 @@ static void hide_command_line(char **argv) {
 
 static bool shares_folder(const struct spec *spec) {
   for (unsigned i = 0; i < spec->source_count; i++)
-    if (spec->sources[i].ids == IDS_WORKSPACE && spec->sources[i].writable) return true;
+    if (spec->sources[i].writable) return true;
   return false;
 }
 

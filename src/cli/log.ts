@@ -7,6 +7,7 @@ import { openRollingFile } from "./rolling-file.ts";
 
 export interface Log {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
@@ -19,13 +20,14 @@ const DEPTH_MAX = 8;
  */
 export function createLog(stderr: Writable, { logLevel, logFile }: Pick<Config, "logLevel" | "logFile">): Log {
   const writeLine = logFile === undefined ? (line: string) => void stderr.write(line) : fileWriter(stderr, logFile);
-  const write = (name: "info" | "error", fields: Readonly<Record<string, unknown>>, message: string) => {
+  const write = (name: "info" | "warn" | "error", fields: Readonly<Record<string, unknown>>, message: string) => {
     if (LEVELS.indexOf(name) < LEVELS.indexOf(logLevel)) return;
     const entry = clean({ level: name, time: new Date().toISOString(), msg: message, ...fields }, 0);
     writeLine(`${printableJson(JSON.stringify(entry))}\n`);
   };
   return {
     info: (fields, message) => write("info", fields, message),
+    warn: (fields, message) => write("warn", fields, message),
     error: (fields, message) => write("error", fields, message),
   };
 }

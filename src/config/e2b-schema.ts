@@ -1,7 +1,8 @@
 import * as z from "zod";
-import { flag, policy, time } from "./config-fields.ts";
+import { flag, policy, size, time } from "./config-fields.ts";
 
 const DAY_MS = 86_400_000;
+const MEBIBYTE = 2 ** 20;
 
 /** What clients of E2B's API get. */
 export function e2bSchema() {
@@ -25,6 +26,11 @@ export function e2bSchema() {
       pausedRetention: time(60_000, 3650 * DAY_MS)
         .default(30 * DAY_MS)
         .describe("How long a sandbox stays that an E2B client paused"),
+      volumeQuota: size(MEBIBYTE)
+        .default(10_240 * MEBIBYTE)
+        .describe(
+          "Size of each new volume of an E2B client. Beyond it uploads and new mounts are refused. Programs in sandboxes that have the volume are not stopped",
+        ),
     })
     .prefault({});
 }

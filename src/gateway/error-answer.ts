@@ -4,6 +4,9 @@ import type { GatewayLog } from "./gateway-log.ts";
 import { BODY_LIMIT_BYTES, tooLarge } from "./surfaces/bodies.ts";
 import type { ErrorShape, FailedRequest, Failure, RoutedSurface } from "./surfaces/surface.ts";
 
+/** Of every answer: texts and JSON repeat what a client or a sandbox said. */
+export const NO_SNIFFING = { name: "x-content-type-options", value: "nosniff" } as const;
+
 interface ToldFailure {
   readonly failure: Failure;
   /** Of the answer, beside its type. */
@@ -61,7 +64,7 @@ export function answerUnreadablePath(
 ): void {
   const { failure } = toFailure(unknownRoute(request), request.id, log);
   const { status, body } = toldAs(telling, failure, request.raw);
-  void reply.code(status).send(body);
+  void reply.code(status).header(NO_SNIFFING.name, NO_SNIFFING.value).send(body);
 }
 
 function unknownRoute({ method, url }: Pick<FastifyRequest, "method" | "url">): BelljarError {

@@ -73,8 +73,13 @@ export interface GatewayOptions {
   readonly isolation: () => Promise<HostIsolation>;
   /** Tools over plain HTTP, and what callers told of their tool servers. Absent: not served. */
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings" | "defaultSandbox">;
+  /** No routes of the domain: tools, ports, and what the server says of itself. */
+  readonly toolsAlone?: boolean;
   /** Absent: E2B's clients are not served. */
-  readonly e2b?: (Pick<E2b, "tokens" | "keys" | "settings" | "domain" | "turns"> & Partial<Pick<E2b, "templates" | "secrets">>) | undefined;
+  readonly e2b?:
+    | (Pick<E2b, "tokens" | "keys" | "settings" | "domain" | "turns" | "noteClient"> &
+        Partial<Pick<E2b, "templates" | "secrets" | "volumes">>)
+    | undefined;
   /** Learns what must be known of a caller before it is served. Never rejects. */
   readonly prepare?: (principal: Principal) => Promise<void>;
   readonly metrics?: ServerMetrics;
@@ -200,18 +205,21 @@ function surfacesOf(
   const { config, facade, sandboxes, version, log } = options;
   const legacySse = config.legacySse === true;
   const box = mcpBoxSurface(mcpBoxOptions(options));
-  const described = [...(facade ? [facadeSurface({ ...facade, sandboxes, servers: options.mcpServers })] : []), box];
+  const alone = facade ? [facadeSurface({ ...facade, sandboxes, servers: options.mcpServers })] : [];
+  const described = options.toolsAlone ? alone : [...alone, box];
   const openApi = openOnce((): Promise<OpenApiDocument> => createOpenApi([rest, ...described], version));
   const rest: RoutedSurface = restSurface({ ...options, assertReady, openApi });
   const served = e2bOf(options);
   const ports = portOptions(options);
   const forE2b = served ? e2bSurfaces(served, ports) : [];
   const found = served ? portsOfAll(served) : { find: findPortSandbox(sandboxes) };
+  if (options.toolsAlone)
+    return [portsSurface(createPortRouter({ ...ports, ...found })), mcpSurface({ mcp, legacySse, log }), rest, ...alone];
   return [portsSurface(createPortRouter({ ...ports, ...found })), mcpSurface({ mcp, legacySse, log }), rest, ...described, ...forE2b];
 }
 
 function e2bOf({ e2b, sandboxes, log }: GatewayOptions): E2b | undefined {
-  return e2b && { templates: undefined, secrets: undefined, ...e2b, sandboxes, log };
+  return e2b && { templates: undefined, secrets: undefined, volumes: undefined, ...e2b, sandboxes, log };
 }
 
 function verifiersOf({ tokens = [], oauth }: GatewayOptions): readonly TokenVerifier[] {

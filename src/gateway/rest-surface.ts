@@ -39,6 +39,8 @@ export interface RestSurfaceOptions {
   readonly oauth?: ProtectedResource;
   /** Throws, with the reason, while the server should be given no requests. */
   readonly assertReady: () => void;
+  /** What the server says of itself, and nothing of the domain. */
+  readonly toolsAlone?: boolean;
   /** What this surface and its neighbours serve. */
   readonly openApi: () => Promise<OpenApiDocument>;
   readonly log: GatewayLog;
@@ -46,7 +48,6 @@ export interface RestSurfaceOptions {
 
 /** The domain over HTTP, and what a server says of itself. What no other surface claims is answered here, with 404. */
 export function restSurface(options: RestSurfaceOptions): RoutedSurface {
-  const { sandboxes, log } = options;
   return {
     kind: "routed",
     name: "rest",
@@ -60,19 +61,26 @@ export function restSurface(options: RestSurfaceOptions): RoutedSurface {
       ...protectedResourceRoutes(options.oauth),
       openApiRoute(options.openApi),
       doctorRoute(options.isolation),
-      ...sandboxRoutes(sandboxes, log),
-      ...workspaceBaseRoutes(sandboxes),
-      ...snapshotRoutes(sandboxes),
-      ...templateRoutes(options.templates),
-      ...toolRoutes(options.userTools),
-      ...timeLineRoutes(sandboxes),
-      ...contextRoutes(sandboxes),
-      sandboxEventsRoute(sandboxes),
-      ...networkRoutes(sandboxes),
-      ...portRoutes(sandboxes),
-      ...secretRoutes(options.secrets),
-      ...serverRoutes(options.mcpServers),
+      ...(options.toolsAlone ? [] : domainRoutes(options)),
     ],
-    upgrades: [guestUpgrade({ sandboxes })],
+    upgrades: options.toolsAlone ? [] : [guestUpgrade({ sandboxes: options.sandboxes })],
   };
+}
+
+function domainRoutes(options: RestSurfaceOptions): RoutedSurface["routes"] {
+  const { sandboxes, log } = options;
+  return [
+    ...sandboxRoutes(sandboxes, log),
+    ...workspaceBaseRoutes(sandboxes),
+    ...snapshotRoutes(sandboxes),
+    ...templateRoutes(options.templates),
+    ...toolRoutes(options.userTools),
+    ...timeLineRoutes(sandboxes),
+    ...contextRoutes(sandboxes),
+    sandboxEventsRoute(sandboxes),
+    ...networkRoutes(sandboxes),
+    ...portRoutes(sandboxes),
+    ...secretRoutes(options.secrets),
+    ...serverRoutes(options.mcpServers),
+  ];
 }

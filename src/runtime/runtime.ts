@@ -6,6 +6,8 @@ export interface Runtime {
   readonly layers: LayerStore;
   /** Absent where what sandboxes write lies in no file system of the runtime's own. */
   readonly storagePool?: StoragePool;
+  /** Absent where sandboxes cannot share folders: a create with `mounts` then rejects with `NOT_SUPPORTED`. */
+  readonly shared?: SharedFolders;
   /** What this runtime enforces on this host, found by trying, not by reading version strings. Cached after the first call. */
   probe(): Promise<Isolation>;
   /**
@@ -52,6 +54,28 @@ export interface PoolHoldings {
   readonly sandboxes: ReadonlyMap<string, number>;
   /** How many frozen layers lie in it. */
   readonly layers: number;
+}
+
+/**
+ * Folders of the host that several sandboxes write to at once, each in `tree` in a folder of its own. No link in one leads a sandbox out of its own
+ * files; whoever reads one on the host follows none. Their ids are those inside, whichever sandbox wrote, where the host has ids for them.
+ */
+export interface SharedFolders {
+  /** Makes `folder/tree`, empty, of the user inside. `folder` exists and is this one's alone. */
+  make(folder: string): Promise<void>;
+  /** Removes `folder/tree` with all in it, whoever's it is, and follows no link. One that is gone is no error. */
+  remove(folder: string): Promise<void>;
+  /** How much room `folder/tree` takes, as far as that can be read within a minute. 0 if it is gone. Rejects with `RUNTIME_FAILED`. */
+  measure(folder: string): Promise<number>;
+  /** What the host has for ids inside. Undefined: nobody of this process may have files with these. */
+  toHost(ids: FileIds): FileIds | undefined;
+  /** The way back. Ids that no sandbox can have are those of `nobody`. */
+  toInside(ids: FileIds): FileIds;
+}
+
+export interface FileIds {
+  readonly uid: number;
+  readonly gid: number;
 }
 
 /** What sandboxes start from, and what they wrote. Layers lie beside a sandbox's runs: a run uses them and never owns them. */
@@ -207,7 +231,10 @@ export type CopyReason = "durable" | "stopped" | "paused" | "programs" | "depth"
 
 /** A sandbox at one of its states, or as it is now. */
 export interface StateView {
-  readonly sandbox: Pick<SandboxSpec, "id" | "generation" | "folder" | "inside" | "workspace"> & { readonly template: string };
+  readonly sandbox: Pick<SandboxSpec, "id" | "generation" | "folder" | "inside" | "workspace"> & {
+    readonly template: string;
+    readonly mounts?: readonly Pick<Mount, "at">[];
+  };
   /** Absent: as it is now. */
   readonly layers?: readonly string[];
 }
@@ -394,6 +421,8 @@ export interface SandboxSpec extends RecordedRun {
   /** Limits that the caller named; one that this host cannot enforce is `LIMIT_UNENFORCEABLE`. */
   readonly required: readonly (keyof Limits)[];
   readonly workspace?: Workspace;
+  /** Shared folders that it sees, and can write. They belong to no state. Rejects with `ARGUMENTS_INVALID` as `assertMounts` says. */
+  readonly mounts?: readonly Mount[];
   /** Set: dies with the process that made it. */
   readonly ephemeral: boolean;
   /** Programs inside may filter their own system calls. Such filters take from one count of the whole machine. */
@@ -425,6 +454,14 @@ export interface Limits {
 export interface Workspace {
   readonly path: string;
   readonly mode: "copy" | "ro" | "rw";
+}
+
+/** A folder of {@link SharedFolders}. */
+export interface Mount {
+  /** Its own folder on the host, absolute: what is shown is `tree` in it. */
+  readonly folder: string;
+  /** Where it is shown, absolute. Folders above it are made. What lies there is hidden, or, if it is no folder, taken away. */
+  readonly at: string;
 }
 
 export interface Usage {

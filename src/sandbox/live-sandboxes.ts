@@ -1,6 +1,6 @@
 import { ShareByKey } from "../async/share-by-key.ts";
 import { BelljarError } from "../errors.ts";
-import type { DeadlineAction, RecordedRun, RunningSandbox, SandboxEnd } from "../runtime/runtime.ts";
+import type { DeadlineAction, Mount, RecordedRun, RunningSandbox, SandboxEnd } from "../runtime/runtime.ts";
 import { FactsOfFolders } from "./folder-facts.ts";
 import { type InfoLook, Infos } from "./infos.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
@@ -27,6 +27,8 @@ export interface LiveSandboxesOptions {
   readonly networks: HomeNetworks;
   readonly bases: BaseTaker;
   readonly report: (problem: string) => void;
+  /** The volumes of a sandbox, for a run of it. */
+  readonly mountsOf: (record: SandboxRecord) => Promise<readonly Mount[]>;
   readonly startAgain: SandboxKeeping["startAgain"];
   readonly timeLine: SandboxKeeping["timeLine"];
   readonly isRolledBack: SandboxKeeping["isRolledBack"];
@@ -73,6 +75,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
   readonly #starting = new Set<{ readonly id: string }>();
   readonly ends: RunEnds;
   readonly startAgain: SandboxKeeping["startAgain"];
+  readonly mountsOf: LiveSandboxesOptions["mountsOf"];
   readonly timeLine: SandboxKeeping["timeLine"];
   readonly isRolledBack: SandboxKeeping["isRolledBack"];
   #isReleased = false;
@@ -87,6 +90,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
     this.infos = new Infos({ runtimes, networks, kept: more.kept });
     this.#report = report;
     this.startAgain = more.startAgain;
+    this.mountsOf = more.mountsOf;
     this.timeLine = more.timeLine;
     this.isRolledBack = more.isRolledBack;
     const { forgetStates } = more;

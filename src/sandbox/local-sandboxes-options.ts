@@ -16,6 +16,7 @@ import type { FrozenStep, HeldSnapshot } from "./state/home-snapshots.ts";
 import type { AutoCheckpointSettings } from "./state/auto-checkpoints.ts";
 import type { BeforeFreeze } from "./state/state-parts.ts";
 import type { HomeTemplates } from "./template-source.ts";
+import type { Volumes } from "./volumes/volumes.ts";
 import type { DefaultOptions, Principal, Quotas, Sandboxes } from "./sandbox.ts";
 
 export interface LocalSandboxesOptions {
@@ -57,6 +58,7 @@ export interface LocalSandboxesOptions {
 /** The sandboxes of a home on this host. Disposing it lets go of them and kills none. */
 export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   readonly hiddenSnapshots: HiddenSnapshots;
+  readonly volumes: Volumes;
   /**
    * Clears what is dead, forgets what is long gone, and removes stopped sandboxes beyond the limits; to be called at the start and every hour.
    * From the first call on, each stop is looked at as well.

@@ -1,3 +1,4 @@
+import { HomeVolumes } from "./volumes/home-volumes.ts";
 import { BelljarError } from "../errors.ts";
 import type { RunningSandbox, Runtime, TemplateInfo } from "../runtime/runtime.ts";
 import { createdSandbox, grantedSandbox } from "./granted-sandbox.ts";
@@ -84,6 +85,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #options: LocalSandboxesOptions;
   readonly #report: (problem: string) => void;
   readonly #journal: Journal;
+  readonly volumes: HomeVolumes;
   readonly #networks: HomeNetworks;
   readonly #runtimes: Runtimes;
   readonly #live: LiveSandboxes;
@@ -105,6 +107,12 @@ class HomeSandboxes implements LocalSandboxes {
     this.#bases = new BaseTaker((id) => this.#journal.folder(id), this.#report);
     const { home, egress, secrets, refusals } = options;
     this.#runtimes = new Runtimes(options.runtimes, options.config);
+    this.volumes = new HomeVolumes({
+      home,
+      runtimes: options.runtimes,
+      choose: (principal) => this.#runtimes.choose(principal),
+      records: () => this.#unended(),
+    });
     const changed = (id: string): void => this.#journal.announce(id);
     const given = { ...(egress && { egress }), ...(secrets && { secrets }), ...(refusals && { refusals }) };
     this.#networks = new HomeNetworks({ home, report: this.#report, changed, ...given });
@@ -114,6 +122,7 @@ class HomeSandboxes implements LocalSandboxes {
       networks: this.#networks,
       bases: this.#bases,
       report: this.#report,
+      mountsOf: (record) => this.volumes.mountsOf(record),
       startAgain: (record, signal, principal) => this.#startAgain(record, { signal, ...(principal && { principal }) }),
       timeLine: (record) => this.#states.timeLine(record),
       isRolledBack: (record) => this.#states.isRolledBack(record),
@@ -295,6 +304,7 @@ class HomeSandboxes implements LocalSandboxes {
     const sweep = { journal: this.#journal, live: this.#live, states: this.#states, waiting, report: this.#report, retentionMs, now };
     this.#sweeping = sweepHome(sweep)
       .then(() => this.#kept.sweep())
+      .then(() => this.volumes.sweep().catch((cause: unknown) => this.#report(`Volumes cannot be swept: ${String(cause)}`)))
       .then(() => this.#runtimes.tend());
     return this.#sweeping;
   }
@@ -378,12 +388,18 @@ class HomeSandboxes implements LocalSandboxes {
     return {
       ...given,
       templates,
+      volumes: this.volumes,
       quotas,
       standardNetwork,
       findSnapshot,
       findHidden,
       keepsDefaults: (runtime) => this.#keepsDefaults(runtime),
     };
+  }
+
+  async #unended(): Promise<readonly SandboxRecord[]> {
+    const records = await Promise.all((await this.#journal.unendedIds()).map((id) => this.#journal.readRecord(id)));
+    return records.filter((record) => record !== undefined);
   }
 
   /** The record of a sandbox that nobody has asked for yet, as a create of the local user would write it. */
@@ -419,7 +435,8 @@ class HomeSandboxes implements LocalSandboxes {
       await assertNameFree(this.#records, record);
       await this.#states.holdOrigin(record);
       if (taken) return await taken.start(record, this.#runtimes.need(record));
-      const spec = toSpec(this.#live.states.runOf(record, first), record, { deadline: record.deadline, deadlineAction: first.action });
+      const wishes = { deadline: record.deadline, deadlineAction: first.action, mounts: await this.volumes.mountsOf(record) };
+      const spec = toSpec(this.#live.states.runOf(record, first), record, wishes);
       return await this.#runtimes.need(record).create(spec, signal);
     } catch (cause) {
       if (!taken || (await taken.discard())) await this.#journal.remove(record.id);

@@ -23,6 +23,7 @@ import { needStates, noSnapshot } from "./state/state-errors.ts";
 import { layersOf, type SnapshotRecord } from "./state/snapshot-record.ts";
 import { baseOf, type HomeTemplates, insideOf, type TemplateSource } from "./template-source.ts";
 import type { NamedWorkspace } from "./wire/create-schema.ts";
+import type { HomeVolumes } from "./volumes/home-volumes.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
 import { withWorkspace } from "./workspace/workspace-place.ts";
 
@@ -39,6 +40,7 @@ export interface MakeRecordParts {
   readonly findSnapshot: (principal: Principal, text: string) => Promise<SnapshotRecord | undefined>;
   readonly findHidden: (id: string) => Promise<SnapshotRecord | undefined>;
   readonly templates: HomeTemplates | undefined;
+  readonly volumes: Pick<HomeVolumes, "toRecord">;
 }
 
 export interface MakeWishes {
@@ -89,10 +91,11 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
     ...beginsWith(options.isConfigured ? { ...from, start: undefined } : from),
     ...(tookIn !== undefined && { tookIn }),
   };
+  const volumes = options.volumes?.length ? { volumes: await parts.volumes.toRecord(principal, options.volumes, runtime) } : {};
   const hidden = options.isHidden && { isHidden: true };
   const record = newRecord(
     principal,
-    { ...request, ...idle, ...network, ...hidden, runtime: runtime.name, inside, required, ...begins },
+    { ...request, ...idle, ...network, ...hidden, ...volumes, runtime: runtime.name, inside, required, ...begins },
     defaultName,
   );
   return { record, source };

@@ -7,7 +7,7 @@ import type { Principal } from "./sandbox.ts";
 
 type RecordRequest = CreateRequest &
   NetworkRecord &
-  Pick<SandboxRecord, "runtime" | "base" | "user" | "start" | "inside" | "lineage" | "tookIn" | "isHidden">;
+  Pick<SandboxRecord, "runtime" | "base" | "user" | "start" | "inside" | "lineage" | "tookIn" | "isHidden" | "volumes">;
 
 /** The record of a sandbox that this process is about to make. */
 export function newRecord({ id: owner, project }: Principal, request: RecordRequest, defaultName?: string): SandboxRecord {

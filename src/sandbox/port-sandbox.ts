@@ -6,6 +6,7 @@ export function findPortSandbox(sandboxes: Pick<Sandboxes, "getLinked">): (id: s
   return async (id) => {
     const sandbox = await sandboxes.getLinked(id);
     return {
+      owner: sandbox.owner,
       dial: (port, signal) => sandbox.guest.dial(port, signal),
       links: () => sandbox.portLinks(),
       resume: () => sandbox.resume(),

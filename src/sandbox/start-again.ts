@@ -133,7 +133,8 @@ async function createRun(
   const deadline = wished === "none" ? {} : { deadline: wished };
   const run = live.states.runOf(record, state);
   try {
-    const made = runtime.create(toSpec(run, record, { ...deadline, deadlineAction: state.action, required }), signal);
+    const mounts = await live.mountsOf(record);
+    const made = runtime.create(toSpec(run, record, { ...deadline, deadlineAction: state.action, required, mounts }), signal);
     return await beside(made, live.flushState(record));
   } catch (cause) {
     const end = await runtime.clear(run).catch(() => undefined);

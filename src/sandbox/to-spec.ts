@@ -3,7 +3,7 @@ import type { SandboxRecord } from "./sandbox-record.ts";
 import { baseOf } from "./template-source.ts";
 
 /** What differs from run to run. */
-export type RunWishes = Pick<SandboxSpec, "deadline" | "deadlineAction"> & Partial<Pick<SandboxSpec, "required">>;
+export type RunWishes = Pick<SandboxSpec, "deadline" | "deadlineAction"> & Partial<Pick<SandboxSpec, "required" | "mounts">>;
 
 /** What of a record decides how its runs are made. */
 export type RunRecord = Pick<
@@ -12,7 +12,7 @@ export type RunRecord = Pick<
 >;
 
 /** What the runtime is asked to start. `required` comes on top of the limits that every run of the sandbox must have. */
-export function toSpec(run: RecordedRun, record: RunRecord, { required = [], ...wishes }: RunWishes): SandboxSpec {
+export function toSpec(run: RecordedRun, record: RunRecord, { required = [], mounts = [], ...wishes }: RunWishes): SandboxSpec {
   const { user, lineage, limits, ephemeral, workspace, nestedFilters, root } = record;
   const layers = lineage?.[0]?.layers;
   return {
@@ -24,6 +24,7 @@ export function toSpec(run: RecordedRun, record: RunRecord, { required = [], ...
     ephemeral,
     ...wishes,
     ...(workspace && { workspace }),
+    ...(mounts.length > 0 && { mounts }),
     ...(nestedFilters && { nestedFilters }),
     ...(root === false && { root }),
     ...(user !== undefined && { user }),

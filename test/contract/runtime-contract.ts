@@ -6,6 +6,7 @@ import { insideContract } from "./inside-contract.ts";
 import { keptContract } from "./kept-contract.ts";
 import { stayingContract } from "./staying-contract.ts";
 import { lifecycleContract } from "./lifecycle-contract.ts";
+import { mountsContract } from "./mounts-contract.ts";
 import { namesContract } from "./names-contract.ts";
 import { runsContract } from "./runs-contract.ts";
 import { statesContract } from "./states-contract.ts";
@@ -33,6 +34,7 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
     lifecycleContract(open, features);
     sleepContract(open, features);
     insideContract(open, features);
+    mountsContract(open, features);
     sudoContract(open, features);
     runsContract(open, features);
     statesContract(open, features);

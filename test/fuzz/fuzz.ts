@@ -74,13 +74,13 @@ function watch(job: Job): Promise<number> {
 }
 
 /** Keeps the input that was running. */
-function saveFinding({ name, folder, state }: Job): string {
+function saveFinding({ name, folder, state }: Job): { readonly path: string; readonly input: Buffer } {
   const length = new Int32Array(state, 0, STATE_WORDS)[1] ?? 0;
   const input = Buffer.from(state, STATE_WORDS * 4, length);
   const path = join(folder, "findings", `${name}-${nameOf(input)}`);
   mkdirSync(join(folder, "findings"), { recursive: true });
   writeFileSync(path, input);
-  return path;
+  return { path, input };
 }
 
 async function main([name, seconds = "60", folder = "test/fuzz", keep]: readonly string[]): Promise<void> {
@@ -91,7 +91,9 @@ async function main([name, seconds = "60", folder = "test/fuzz", keep]: readonly
     process.stdout.write(`${name}: ${await watch(job)} inputs, no finding\n`);
   } catch (error) {
     process.stdout.write(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.stdout.write(`${name}: the input lies in ${saveFinding(job)}\n`);
+    const { path, input } = saveFinding(job);
+    process.stdout.write(`${name}: the input lies in ${path}\n`);
+    process.stdout.write(`finding: ${name}: ${String(error).split("\n", 1)[0]}; the input in base64: ${input.toString("base64")}\n`);
     process.exitCode = 1;
   }
 }

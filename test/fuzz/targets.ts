@@ -9,6 +9,8 @@ export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   dockerfile: async () => (await import("./targets/dockerfiles.ts")).dockerfile,
   dockerignore: async () => (await import("./targets/dockerfiles.ts")).dockerignore,
   "dns-questions": async () => (await import("./targets/names.ts")).dnsQuestions,
+  "e2b-envelopes": async () => (await import("./targets/e2b-bodies.ts")).e2bEnvelopes,
+  "e2b-forms": async () => (await import("./targets/e2b-bodies.ts")).e2bForms,
   "echo-mask": async () => (await import("./targets/echo-mask.ts")).echoMask,
   "egress-proxy": async () => (await import("./targets/egress-proxy.ts")).egressProxy,
   "exposed-names": async () => (await import("./targets/mcp-configs.ts")).exposedNames,

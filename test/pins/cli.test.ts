@@ -109,7 +109,7 @@ it("keeps every command with its options", () => {
       "secret list --json",
       "secret remove NAME...",
       "config import FILE --write --force",
-      "doctor --json",
+      "doctor --json --e2b",
       "completion bash|zsh|fish",
       "version --json",
     ]
@@ -123,13 +123,14 @@ it("ends run, exec and shell with 125 on our own failures", () => {
 
 /**
  * The parser finds the command among options before it knows whose they are. `-p` is the port of `serve` there, and git's `-p` after its
- * command; `--sandbox` has a name before the command, and none after those of `client`.
+ * command; `--sandbox` has a name before the command, and none after those of `client`; `--e2b` may have a word in `token create` alone,
+ * which the parser takes from `--e2b=also` only.
  */
-it("gives an option one kind in all commands, but for three letters and --sandbox, which stand after the command", () => {
+it("gives an option one kind in all commands, but for three letters, --sandbox and --e2b, which stand after the command", () => {
   const kinds = new Map<string, Set<string>>();
   for (const [name, { type, short }] of COMMANDS.flatMap(({ options }) => Object.entries<OptionSpec>({ ...options, ...GLOBAL_OPTIONS })))
     for (const key of [name, ...(short === undefined ? [] : [`-${short}`])]) kinds.set(key, (kinds.get(key) ?? new Set()).add(type));
-  expect([...kinds].filter(([, types]) => types.size > 1).map(([key]) => key)).toEqual(["-p", "sandbox", "-u", "-f"]);
+  expect([...kinds].filter(([, types]) => types.size > 1).map(([key]) => key)).toEqual(["-p", "sandbox", "-u", "-f", "e2b"]);
 });
 
 it("shows an option once in the help of a command that gives it a meaning of its own", () => {

@@ -103,6 +103,7 @@ it("keeps every setting with its variables", () => {
       "e2b.publicTraffic BELLJAR_E2B_PUBLIC_TRAFFIC",
       "e2b.debug BELLJAR_E2B_DEBUG",
       "e2b.pausedRetention BELLJAR_E2B_PAUSED_RETENTION",
+      "e2b.volumeQuota BELLJAR_E2B_VOLUME_QUOTA",
       "tls.domain BELLJAR_TLS_DOMAIN",
       "tls.cert BELLJAR_TLS_CERT",
       "tls.key BELLJAR_TLS_KEY",

@@ -42,6 +42,27 @@ async function openOldSandbox(): Promise<OldSandbox> {
   return Sandbox.create({ debug: true, apiKey: "any" });
 }
 
+interface OldestSandbox {
+  readonly commands: {
+    run(command: string, options?: object): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }>;
+  };
+  readonly files: { write(path: string, data: string): Promise<{ readonly path: string }>; read(path: string): Promise<string> };
+}
+
+/** `e2b` itself, which knows the sandbox's commands and files alone. */
+async function checkOldest(): Promise<void> {
+  const { Sandbox } = (await importE2bClient("e2b/dist/index.mjs")) as {
+    readonly Sandbox: { create(options: object): Promise<OldestSandbox> };
+  };
+  const { commands, files } = await Sandbox.create({ debug: true, apiKey: "any" });
+  const { path } = await files.write("below/note.txt", "smörgås");
+  expect([path, await files.read(path)]).toEqual(["/home/user/below/note.txt", "smörgås"]);
+  const ran = await commands.run("cat below/note.txt; echo $NAME >&2", { envs: { NAME: "asked" } });
+  expect(ran).toMatchObject({ exitCode: 0, stdout: "smörgås", stderr: "asked\n" });
+  await expect(commands.run("exit 3")).rejects.toMatchObject({ exitCode: 3 });
+  await expect(files.read("missing")).rejects.toMatchObject({ name: "NotFoundError" });
+}
+
 interface Wish {
   readonly port: number;
   readonly path: string;
@@ -100,6 +121,7 @@ it.skipIf(reason !== undefined)(
     const context = await sandbox.createCodeContext({ cwd: "/tmp", language: "python" });
     expect((await sandbox.runCode("import os; os.getcwd()", { context })).text).toBe("/tmp");
     expect((await (await openOldSandbox()).runCode("x")).text, "all have one sandbox").toBe("1");
+    await checkOldest();
     await lab.restart();
     expect((await (await openOldSandbox()).runCode("x")).text).toBe("1");
   },

@@ -25,7 +25,7 @@ export const GUARANTEES = {
   "host-secrets-hidden": "A host file that is not readable for everybody is not in a sandbox. Even root inside cannot read it.",
   "host-environment-hidden": "No variable of the host's environment reaches a sandbox.",
   "host-paths-hidden":
-    "A sandbox's mount table names no path of the host, except a workspace given as ro or rw, and the local user's own workspace.",
+    "A sandbox's mount table names no path of the host, except a workspace given as ro or rw, a volume, and the local user's own workspace.",
   "workspace-path-hidden":
     "Programs in a sandbox do not learn where a workspace given as copy lies on the host, except in the local user's own sandboxes. There the folder is shown at its own path, and linked from the person's spelling of it, if nothing of the template lies there.",
   "host-files-unwritable": "What a sandbox writes stays in the sandbox. The host's /usr and a copied workspace do not change.",
@@ -114,6 +114,8 @@ export const GUARANTEES = {
   "port-requests-plain": "A request that two readers could understand differently reaches no port.",
   "e2b-files-need-their-token":
     "E2B's surfaces give files of a sandbox to whoever holds its access token, and one file, for one user and one way, to whoever has a URL that was signed with it, until the signature's last second. Whoever has none learns by no answer whether the sandbox is there.",
+  "e2b-processes-need-their-token":
+    "Over E2B's API processes of a sandbox run, and are listed, written to and signalled, for whoever holds the access token of that sandbox alone. A key, its traffic token, or a valid token of another sandbox opens nothing.",
   "e2b-signatures-bounded":
     "A signed URL that names no sandbox may cost a search over all sandboxes. Searches in vain share a small part of one processor, and the rest of the server goes on meanwhile.",
   "e2b-files-inert": "A file of a sandbox that somebody opens in a browser at the server's own address runs nothing there.",
@@ -296,6 +298,10 @@ export const GUARANTEES = {
     "A sandbox or a snapshot of another owner answers each route of E2B's control plane as one that there is not. A key that only reads gets no token of a sandbox.",
   "e2b-no-places-inside":
     "A sandbox of E2B's clients reaches no loopback, private or metadata address and no listener of Belljar's, whatever its client allows and whatever its key was granted.",
+  "volumes-lead-nowhere":
+    "A link that a sandbox puts into a volume, a path that a client names, and a volume that is removed lead to no file of the host outside that volume: neither whoever asks for its files nor another sandbox that has it. No error tells where it lies.",
+  "volumes-owners-apart":
+    "A volume is its owner's alone. One of another owner answers as one that there is not, and cannot be mounted. Its files are given to whoever holds its own token while its owner has a key, and uploads and new runs that have it end at its size.",
 } as const satisfies Record<string, string>;
 
 export type GuaranteeId = keyof typeof GUARANTEES;

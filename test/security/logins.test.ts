@@ -104,7 +104,8 @@ verifies(
       lab.hub.set(ANN.id, await readHubFile(JSON.stringify({ mcpServers: { far: entry } }), "ann.json", scope));
       await lab.until(() => state(ANN) === "needs_login");
       expect(lab.names(ANN), "another owner has nothing of a login that is not hers").toEqual([]);
-      const { servers } = await readHubFile(JSON.stringify({ mcpServers: { far: entry, sly: entry } }), "mcp.json", scope);
+      const reachable = { ...entry, network: { allow: [new URL(far.url).host] } };
+      const { servers } = await readHubFile(JSON.stringify({ mcpServers: { far: entry, sly: reachable } }), "mcp.json", scope);
       const sly = servers.filter(({ name }) => name === "sly").map((server) => ({ ...server, isOfNetwork: true as const }));
       lab.hub.set(LOCAL.id, { servers: [...servers.filter(({ name }) => name === "far"), ...sly], unusable: [] });
       await lab.until(() => state(LOCAL, "sly") === "needs_login");

@@ -65,6 +65,7 @@ export async function openE2bPortsLab(): Promise<E2bPortsLab> {
   const tokens = createSandboxTokens(randomBytes(32));
   const settings: E2bSettings = {
     network: "none",
+    volumeQuotaBytes: 2 ** 20,
     pausedRetentionMs: 600_000,
     get publicTraffic() {
       return given.publicTraffic;
@@ -80,6 +81,7 @@ export async function openE2bPortsLab(): Promise<E2bPortsLab> {
       keys: { of: async () => (given.hasKey ? [{}] : []) },
       settings,
       turns: new TurnsByKey(),
+      noteClient: () => undefined,
       domain: { name: DOMAIN, certificates: createDomainCertificates(authority, DOMAIN) },
     },
     version: "1.2.3",

@@ -21,12 +21,21 @@ export interface TerminalOptions {
 }
 
 /** The built CLI in a terminal of 30 rows. */
-export function runInTerminal(cli: CliHome, argv: readonly string[], options: TerminalOptions = {}): PersonTerminal {
-  const { cwd = cli.folder, cols = 100, env = {} } = options;
-  const command = [process.execPath, join(ROOT, "bin/belljar.js"), ...argv];
+export function runInTerminal(
+  cli: CliHome,
+  argv: readonly string[],
+  { cwd = cli.folder, cols, env }: TerminalOptions = {},
+): PersonTerminal {
+  const own = { BELLJAR_HOME: cli.home, BELLJAR_STORAGE: "home" };
+  return openTerminal([join(ROOT, "bin/belljar.js"), ...argv], { cwd, ...(cols !== undefined && { cols }), env: { ...own, ...env } });
+}
+
+/** A program of Node's in a terminal of 30 rows. */
+export function openTerminal(argv: readonly string[], { cwd = ROOT, cols = 100, env = {} }: TerminalOptions = {}): PersonTerminal {
+  const command = [process.execPath, ...argv];
   const { PAGER: _pager, LESS: _less, NO_COLOR: _colour, ...inherited } = process.env;
   const child = spawn("python3", [join(ROOT, "test/fixtures/in-terminal.py"), "30", String(cols), ...command], {
-    env: { ...inherited, BELLJAR_HOME: cli.home, BELLJAR_STORAGE: "home", TERM: "xterm", ...env },
+    env: { ...inherited, TERM: "xterm", ...env },
     cwd,
   });
   const closed = once(child, "close");

@@ -25,7 +25,7 @@ export interface LinkOptions {
   readonly access?: PortLink["access"];
 }
 
-export async function openPortLab(options: Pick<PortRouterOptions, "isOwnToken"> = {}): Promise<PortLab> {
+export async function openPortLab(options: Pick<PortRouterOptions, "isOwnToken" | "limits"> = {}): Promise<PortLab> {
   const sandboxes = new Map<string, { dial: PortSandbox["dial"]; links: PortLink[]; error?: BelljarError }>();
   const failures: unknown[] = [];
   const listener: PortListener = await openPortListener({

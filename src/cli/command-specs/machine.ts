@@ -8,7 +8,13 @@ export const MACHINE: readonly CommandSpec[] = [
     summary: "Show what is enforced on this machine, and how to get the rest",
     usage: "",
     positionals: NONE,
-    options: { json: JSON_OPTION },
+    options: {
+      json: JSON_OPTION,
+      e2b: {
+        type: "boolean",
+        description: "Try instead whether E2B's clients find the server from here, with the key in E2B_API_KEY if it is set",
+      },
+    },
     load: () => import("../commands/doctor.ts"),
   },
   {

@@ -28,6 +28,13 @@ export const SERVING: readonly CommandSpec[] = [
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
       "e2b-debug": { type: "boolean", description: "Serve E2B SDKs that run with E2B_DEBUG, without a token: localhost:49983 and :49999" },
+      inside: { type: "boolean", description: "Serve the machine or container that this runs in, as it is: no sandboxes, no isolation" },
+      listen: {
+        type: "string",
+        value: "HOST[:PORT]",
+        description: "With --inside: where to listen (default 127.0.0.1:6060). Beyond loopback it needs a token",
+      },
+      "as-root": { type: "boolean", description: "With --inside: let every client be root of this machine" },
       "legacy-sse": { type: "boolean", description: "Serve old clients at /sse too (HTTP+SSE, which MCP has replaced)" },
       sse: { type: "boolean", description: "As --legacy-sse" },
     },

@@ -16,8 +16,25 @@ import { wrapText } from "../terminal/wrap-text.ts";
 const MARKS = { enforced: "ok     ", partial: "partial", absent: "MISSING" } as const;
 const COLOURS = { enforced: "green", partial: "yellow", absent: "red" } as const;
 
-/** The exit code is 0 if sandboxes of the standard runtime can be created here, else 1. */
+/**
+ * The exit code is 0 if sandboxes of the standard runtime can be created here, else 1. With --e2b it is 0 if clients of E2B find the server by
+ * its URL, and by names if the configuration has a domain.
+ */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  return isSet(call, "e2b") ? tryE2b(call, context) : tryMachine(call, context);
+}
+
+async function tryE2b(call: CommandCall, context: CommandContext): Promise<number> {
+  const { checkE2b } = await import("../doctor/e2b-check.ts");
+  const config = readConfig(call, context);
+  const checks = await withProgress(context.stderr, "Asking the server as E2B's clients do", checkE2b(config, context.env["E2B_API_KEY"]));
+  if (isSet(call, "json")) printJson(context.stdout, { checks });
+  else printChecks(checks, reportTo(context.stdout));
+  const needed = config.tls.domain === undefined ? checks.filter(({ id }) => id === "e2b-url") : checks;
+  return needed.every(({ state }) => state === "enforced") ? 0 : 1;
+}
+
+async function tryMachine(call: CommandCall, context: CommandContext): Promise<number> {
   const isolation = await withProgress(context.stderr, "Trying what this machine enforces", examine(call, context));
   if (isSet(call, "json")) printJson(context.stdout, isolation);
   else printReports(isolation, reportTo(context.stdout));
@@ -88,18 +105,10 @@ const STATES: Readonly<Record<Isolation["states"], string>> = {
   none: "not supported",
 };
 
-function printReport(isolation: Isolation, { print, printWhole, check }: Report): void {
+function printReport(isolation: Isolation, report: Report): void {
+  const { print } = report;
   print(`Runtime ${isolation.runtime}: ${isolation.available ? "sandboxes can be made here" : "NO sandbox can be made here"}\n`);
-  const width = Math.max(...isolation.checks.map(({ id }) => id.length));
-  const told = new Map<string, string>();
-  for (const { id, state, detail, remedy } of isolation.checks) {
-    check(state, `${id.padEnd(width)}  ${detail}`);
-    if (remedy === undefined) continue;
-    const first = told.get(remedy);
-    for (const line of first === undefined ? remedy.split("\n") : [`As for ${first}`])
-      (line.startsWith(" ") ? printWhole : print)(`${" ".repeat(width + 13)}-> ${line}`);
-    told.set(remedy, first ?? id);
-  }
+  printChecks(isolation.checks, report);
   if (!isolation.available) return;
   print("");
   print(`Snapshots and checkpoints: ${STATES[isolation.states]}`);
@@ -107,6 +116,19 @@ function printReport(isolation: Isolation, { print, printWhole, check }: Report)
   print(
     `Users inside: ${isolation.users === "two" ? "root and user" : "one id for both names"}; terminals: ${yesNo(isolation.terminals)}; pause: ${yesNo(isolation.pause)}`,
   );
+}
+
+function printChecks(checks: readonly IsolationCheck[], { print, printWhole, check }: Report): void {
+  const width = Math.max(...checks.map(({ id }) => id.length));
+  const told = new Map<string, string>();
+  for (const { id, state, detail, remedy } of checks) {
+    check(state, `${id.padEnd(width)}  ${detail}`);
+    if (remedy === undefined) continue;
+    const first = told.get(remedy);
+    for (const line of first === undefined ? remedy.split("\n") : [`As for ${first}`])
+      (line.startsWith(" ") ? printWhole : print)(`${" ".repeat(width + 13)}-> ${line}`);
+    told.set(remedy, first ?? id);
+  }
 }
 
 function yesNo(value: boolean): string {

@@ -15,6 +15,7 @@ import { createServerMetrics } from "../../gateway/metrics/server-metrics.ts";
 import type { Config } from "../../config/config.ts";
 import { countedLife } from "../../dynamic/counted-life.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet } from "../command.ts";
 import { openLocalStack, readConfig } from "../compose/open-stack.ts";
 import { openListeners } from "../compose/open-listeners.ts";
 import { openOAuth } from "../compose/open-oauth.ts";
@@ -34,6 +35,7 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import { takeUpDefault } from "../take-up-default.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  if (isSet(call, "inside")) return (await import("./serve-inside.ts")).run(call, context);
   const config = readConfig(call, context);
   const metrics = createServerMetrics();
   const accessTokens = createSeenTokens();
@@ -76,7 +78,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),
-    e2b: { ...e2b, templates, secrets },
+    e2b: { ...e2b, templates, secrets, volumes: stack.sandboxes.volumes },
     audit: stack.audit,
     listeners: openListeners(config),
     version: readPackage().version,

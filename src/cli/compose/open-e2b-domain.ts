@@ -35,10 +35,20 @@ export async function openE2bDomain(
     const { loadFileCertificates } = await import("../../network/tls/file-certificates.ts");
     return { name, certificates: loadFileCertificates({ cert, key, domain: name }, onFailure) };
   }
-  const folder = join(home, "tls", name);
+  const folder = domainFolder(home, name);
   const { createDomainCertificates } = await import("../../network/tls/domain-authority.ts");
   const authority = await openAuthority(folder, name);
-  return { name, certificates: createDomainCertificates(authority, name), trust: await writeTrust(folder, authority) };
+  return { name, certificates: createDomainCertificates(authority, name), trust: await writeTrust(trustFiles(home, name), authority) };
+}
+
+function domainFolder(home: string, domain: string): string {
+  return join(home, "tls", domain);
+}
+
+/** Where a server of this home writes what clients must trust. */
+export function trustFiles(home: string, domain: string): TrustFiles {
+  const folder = domainFolder(home, domain);
+  return { authority: join(folder, "ca.pem"), bundle: join(folder, "bundle.pem") };
 }
 
 /** Of several processes that make one at once the first wins. */
@@ -79,8 +89,7 @@ function damaged(path: string, cause?: unknown): BelljarError {
 /** Where Linux systems have what they trust. */
 const SYSTEM_BUNDLES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"];
 
-async function writeTrust(folder: string, { certificatePem }: Authority): Promise<TrustFiles> {
-  const files = { authority: join(folder, "ca.pem"), bundle: join(folder, "bundle.pem") };
+async function writeTrust(files: TrustFiles, { certificatePem }: Authority): Promise<TrustFiles> {
   const texts = await Promise.all(SYSTEM_BUNDLES.map((path) => ifPresent(path, readFile(path, "utf8"))));
   const system = texts.find((text) => text !== undefined) ?? "";
   await Promise.all([replaceFile(files.authority, certificatePem), replaceFile(files.bundle, `${system}\n${certificatePem}`)]);

@@ -8,11 +8,12 @@ import { configuredPolicy } from "./configured-policy.ts";
 import { openHomeKey } from "../../files/home-key.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import type { E2b } from "../../gateway/e2b/e2b.ts";
+import { createOldClients } from "../../gateway/e2b/control/old-clients.ts";
 import { createOwnerKeys } from "../../gateway/e2b/owner-keys.ts";
 import { createSandboxTokens } from "../../gateway/e2b/sandbox-tokens.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
 
-export interface OpenedE2b extends Pick<E2b, "tokens" | "keys" | "settings" | "turns"> {
+export interface OpenedE2b extends Pick<E2b, "tokens" | "keys" | "settings" | "turns" | "noteClient"> {
   readonly domain?: OpenedDomain;
 }
 
@@ -24,13 +25,14 @@ export async function openE2b(config: Config, log: Log): Promise<OpenedE2b> {
     name: "the key of the tokens of E2B's clients",
     lastResort: "remove it: clients then connect to their sandboxes again",
   });
-  const { publicTraffic = isLoopback(host), pausedRetention } = config.e2b;
+  const { publicTraffic = isLoopback(host), pausedRetention: pausedRetentionMs, volumeQuota: volumeQuotaBytes } = config.e2b;
   const domain = await openE2bDomain(config, (err) => log.error({ err }, "The changed certificate is not used: the earlier one stays"));
   return {
     ...(domain && { domain }),
     tokens: createSandboxTokens(key.bytes),
     keys: createOwnerKeys(createTokenStore(home)),
     turns: new TurnsByKey(),
-    settings: { network: await configuredPolicy(config, "e2b"), publicTraffic, pausedRetentionMs: pausedRetention },
+    noteClient: createOldClients(log),
+    settings: { network: await configuredPolicy(config, "e2b"), publicTraffic, pausedRetentionMs, volumeQuotaBytes },
   };
 }

@@ -139,17 +139,19 @@ export interface LocalStackOptions {
   readonly pool?: PoolUse;
   /** The access tokens that this process lets in. Absent: it lets none in. */
   readonly accessTokens?: SeenTokens;
+  /** The only runtime, in the place of those that the configuration names. Its sandboxes have no way out of Belljar's. */
+  readonly inside?: () => Promise<Runtime>;
 }
 
 /** Opens the home, even if BELLJAR_URL is set. */
 export async function openLocalStack(
   config: Config,
   { stderr }: Pick<CommandContext, "stderr">,
-  { counted, pool: use = "none", accessTokens }: LocalStackOptions = {},
+  { counted, pool: use = "none", accessTokens, inside }: LocalStackOptions = {},
 ): Promise<LocalStack> {
   const network = await configuredPolicy(config, "sandbox");
   const [runtimes, { createLocalSandboxes }, { openHomeSecretStore }, { StoredTemplates }] = await Promise.all([
-    openConfiguredRuntimes(config, stderr),
+    inside ? onlyRuntime(await inside()) : openConfiguredRuntimes(config, stderr),
     import("../../sandbox/local-sandboxes.ts"),
     import("./open-home-secret-store.ts"),
     import("../../template/stored-templates.ts"),
@@ -169,7 +171,18 @@ export async function openLocalStack(
   const templates = new StoredTemplates(config.home, report);
   const browsers = openOnce(async () => new (await import("../../browser/browsers.ts")).Browsers(config.browser));
   const beforeFreeze: BeforeFreeze = async (run, signal) => (await browsers.current())?.keep(run, signal);
-  const parts = { runtimes, templates, config, network, egress, secrets, refusals, texts, beforeFreeze, pool: pool.options };
+  const parts = {
+    runtimes,
+    templates,
+    config,
+    network,
+    ...(!inside && { egress }),
+    secrets,
+    refusals,
+    texts,
+    beforeFreeze,
+    pool: pool.options,
+  };
   const sandboxes = createLocalSandboxes({ home: config.home, ...parts, quotas: config.quotas, report });
   const upkeep = async (): Promise<void> => {
     await Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
@@ -241,6 +254,10 @@ async function closeAudit(audit: AuditLog, report: (problem: string) => void): P
   await audit.close().catch((cause: unknown) => report(cause instanceof Error ? cause.message : String(cause)));
 }
 
+function onlyRuntime(runtime: Runtime): ReadonlyMap<string, Runtime> {
+  return new Map([[runtime.name, runtime]]);
+}
+
 /** Opens all runtimes, by name. */
 async function openConfiguredRuntimes(config: Config, stderr: Writable): Promise<ReadonlyMap<string, Runtime>> {
   const { openRuntimes } = await import("../../runtime/registry.ts");
@@ -285,7 +302,7 @@ async function closeRuntimes(runtimes: ReadonlyMap<string, Runtime>): Promise<vo
 }
 
 /** Creates the folders of the runtimes. Runtimes report slow work on stderr, such as building the base template. */
-function prepareRuntimes(config: Config, stderr: Writable): RuntimeOptions {
+export function prepareRuntimes(config: Config, stderr: Writable): RuntimeOptions {
   ensureHome(config.home);
   ensurePrivateDirectory(config.runtimeDirectory);
   const root = packageRoot();

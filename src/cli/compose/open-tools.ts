@@ -52,7 +52,18 @@ export interface ServedTools extends AsyncDisposable {
   readonly connected: (caller: Caller) => Disposable;
 }
 
+/** Of a server inside a machine that somebody else made. */
+export interface InsideMachine {
+  /** What is told of its files and its network, a line each. */
+  readonly lines: readonly string[];
+}
+
+/** Tools that need sandboxes beside the caller's own, or a wall around it. */
+const NEED_SANDBOXES: ReadonlySet<string> = new Set(["sandbox", "template", "tools"]);
+const ALONE = "Belljar runs inside this machine, and makes no sandboxes in it";
+
 export interface OpenToolsOptions {
+  readonly inside?: InsideMachine;
   readonly defaultName: string;
   /** What the command line says about default sandboxes. */
   readonly wishes?: DefaultWishes;
@@ -75,7 +86,7 @@ const NO_SEARCH = { web_search: "it searches through a tool server, and none is 
 /** Opens the catalog with the built-in tools, whose code is loaded with the first call, and with the stack's audit. */
 export async function openTools(stack: LocalStack, options: OpenToolsOptions): Promise<ServedTools> {
   const { config, audit, sandboxes } = stack;
-  const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false, followsEdits = true, hub: openHub } = options;
+  const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false, followsEdits = true, hub: openHub, inside } = options;
   const snippetsDirectory = findSnippets(config, { usual: usualSnippets, log });
   const scope = parseToolScope(config);
   const languages = configureLanguages(config.languages);
@@ -107,12 +118,14 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
   const unknown = (cause: unknown): void => log.error({ err: cause }, "The templates of the configured languages cannot be looked for");
   void reportMissingTemplates(languages, { stack, log }).catch(unknown);
   const narrowed = (principal: Principal) => narrowScope(scope, principal.grants);
+  const facts = readToolFacts(languages);
+  const needing = facts.filter(({ toolset, callsTools }) => NEED_SANDBOXES.has(toolset) || callsTools === true);
+  const unusable = inside ? Object.fromEntries(needing.map(({ name }) => [name, ALONE])) : {};
   const builtin = openOnce(async () => {
     const { openBuiltinTools } = await import("./open-builtin-tools.ts");
     return openBuiltinTools(stack, { snippetsDirectory, portOrigin, toolServers });
   });
   const load = async () => (await builtin()).tools;
-  const facts = readToolFacts(languages);
   const ofBrowserIi = (wanted: boolean) =>
     fixedTools(
       lateTools(
@@ -126,20 +139,19 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       // First, because a caller who has it has its tools under names that `browser` has too.
       sourceFor(ofBrowserIi(true), (principal) => hasBrowserIi(narrowed(principal).toolsets)),
       ofBrowserIi(false),
-      userTools.source,
+      ...(inside ? [] : [userTools.source]),
       ...(hub ? [hub] : []),
     ],
     sandboxes,
     scope: (principal) => {
-      const reach = narrowed(principal);
-      return toolServers.has(principal) ? reach : { ...reach, without: NO_SEARCH };
+      return { ...narrowed(principal), without: { ...unusable, ...(!toolServers.has(principal) && NO_SEARCH) } };
     },
     onScopeChange: (listener) => toolServers.onChange(listener),
     quota,
     approvals: new StoredApprovals(config.home),
     isDefault: isDefaultTool,
     defaultSandbox,
-    surroundings: { introduce, findHostHint },
+    surroundings: inside ? { introduce: async () => inside.lines, findHostHint: async () => undefined } : { introduce, findHostHint },
     audit,
     log,
   });
@@ -161,7 +173,8 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       // The sandbox may live already, and have been made by another spelling of the folder: the first result names that.
       const shown = wanted.workspace && { ...wanted.workspace, place: placeOfWorkspace(principal, wanted.workspace) };
       const unlisted = catalog.tellUnlisted(principal);
-      return [...(unlisted === undefined ? [] : [unlisted]), ...tellSurroundings(shown, isKnown ? network : undefined)];
+      const surroundings = inside?.lines ?? tellSurroundings(shown, isKnown ? network : undefined);
+      return [...(unlisted === undefined ? [] : [unlisted]), ...surroundings];
     },
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     prompts: composePrompts([createBelljarPrompts(), ...(others ? [others.prompts] : [])]),

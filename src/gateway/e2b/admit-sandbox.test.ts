@@ -1,11 +1,12 @@
 import type { IncomingMessage } from "node:http";
+import { Duplex } from "node:stream";
 import { expect, it } from "vitest";
 import { TurnsByKey } from "../../async/turns-by-key.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { createSandboxAdmission } from "./admit-sandbox.ts";
 import { toLabels } from "./control/made-with.ts";
 
-const askFor = (headers: Record<string, string> = {}) => ({ headers }) as unknown as IncomingMessage;
+const askFor = (headers: Record<string, string> = {}) => ({ headers, socket: new Duplex() }) as unknown as IncomingMessage;
 
 /** The one sandbox, which a test pauses. */
 function openAdmission(autoResume: boolean) {
@@ -25,7 +26,7 @@ function openAdmission(autoResume: boolean) {
     keys: { of: async () => (state.hasKey ? [{}] : []) },
     turns: new TurnsByKey(),
   } as unknown as Parameters<typeof createSandboxAdmission>[0];
-  return { state, admission: createSandboxAdmission(parts, async () => "a") };
+  return { state, turns: parts.turns, admission: createSandboxAdmission(parts, async () => "a") };
 }
 
 it("wakes a paused sandbox for a new request, if its maker said so, and not for one that is looked at again", async () => {
@@ -54,4 +55,20 @@ it("refuses headers that name a sandbox in part, before anybody is looked for", 
   const { admission } = openAdmission(false);
   await expect(admission.identify(askFor({ "e2b-sandbox-port": "49983" }))).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
   expect(await admission.identify(askFor({ "e2b-sandbox-id": "a", "e2b-sandbox-port": "49983" }))).toBeDefined();
+});
+
+it("waits for its turn no longer than its client is there, and listens to the connection no longer than it waits", async () => {
+  const { state, turns, admission } = openAdmission(true);
+  state.isPaused = true;
+  let release = (): void => undefined;
+  const first = turns.run("token:x a", () => new Promise<void>((resolve) => (release = resolve)));
+  const [gone, stays] = [askFor(), askFor()];
+  const [left, served] = [admission.identify(gone), admission.identify(stays)];
+  const failed = expect(left).rejects.toThrow(/abort/);
+  gone.socket.destroy();
+  await failed;
+  release();
+  await first;
+  expect(await served).toMatchObject({ id: "token:x" });
+  expect([state.isPaused, stays.socket.listenerCount("close")]).toEqual([false, 0]);
 });

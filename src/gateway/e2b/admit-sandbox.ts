@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { closeSignal } from "../../async/close-signal.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Principal, Sandbox } from "../../sandbox/sandbox.ts";
 import { assertAwake } from "./control/lifecycle.ts";
@@ -41,7 +42,7 @@ export function createSandboxAdmission({ sandboxes, keys, turns }: AdmittedTo, f
       const grants = await keys.of(owner);
       if (grants.length === 0) return undefined;
       // A request that is being served is looked at again every few seconds: that wakes nobody, and ends no stream of one that was paused.
-      if (!admitted.has(request)) await assertAwake({ turns }, sandbox);
+      if (!admitted.has(request)) await wake({ turns }, sandbox, request);
       admitted.set(request, sandbox);
       return { id: owner, name: owner.replace(/^token:/, ""), grants: { surfaces: ["e2b"] } };
     },
@@ -52,6 +53,12 @@ export function createSandboxAdmission({ sandboxes, keys, turns }: AdmittedTo, f
       return sandbox;
     },
   };
+}
+
+/** A client that goes while others have their turns waits no longer. */
+async function wake(turns: Pick<E2b, "turns">, sandbox: Sandbox, { socket }: IncomingMessage): Promise<void> {
+  using closed = closeSignal(socket);
+  await assertAwake(turns, sandbox, closed.signal);
 }
 
 /** The sandbox that the request's `X-Access-Token` opens: that which it names, or else the one that the token is for. */

@@ -18,7 +18,7 @@ export function secureReach(domain: E2bDomain | undefined, ...names: readonly st
  * What clients write behind `PORT-ID.`, for a client that has asked at this origin: the domain that is asked by TLS, else the origin's own
  * name, each with the port. A loopback address has no names below it: `localhost` stands for it.
  */
-export function domainFor(domain: E2bDomain | undefined, origin: string): string {
+export function domainFor(domain: Pick<E2bDomain, "name"> | undefined, origin: string): string {
   const { protocol, hostname, port, host } = new URL(origin);
   if (domain) return withPort(domain.name, port === "" && protocol === "http:" ? "80" : port);
   return isLoopback(hostname.replace(/^\[|\]$/g, "")) ? withPort("localhost", port) : host;

@@ -4,7 +4,7 @@ import type { Reach, Surface } from "../surfaces/surface.ts";
 import { createSandboxAdmission } from "./admit-sandbox.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { uploadSurface } from "./control/template-file-routes.ts";
-import { volumeContentSurface } from "./control/volume-routes.ts";
+import { volumeContentSurface } from "./volumes/volume-content-surface.ts";
 import type { E2b } from "./e2b.ts";
 import { ENVD_PORT, INTERPRETER_PORT } from "./e2b.ts";
 import { secureReach } from "./e2b-domain.ts";
@@ -19,6 +19,8 @@ import { e2bPortsSurface } from "./ports/e2b-ports-surface.ts";
 
 const CONTROL = ["/sandboxes", "/v2", "/v3", "/templates", "/snapshots", "/volumes", "/secrets", "/teams"];
 const ENVD = ["/files", "/process.Process", "/filesystem.Filesystem", "/envs", "/init"];
+/** Older clients name no sandbox beside their token; these paths are REST's without one. */
+const TOKEN_ALONE = ["x-access-token/health", "x-access-token/metrics"];
 const INTERPRETER = ["/execute", "/contexts"];
 
 /**
@@ -46,7 +48,7 @@ export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName"
     {
       kind: "routed",
       name: "e2b-envd",
-      reach: sandboxReach(e2b, ENVD_PORT, ENVD),
+      reach: withHeaders(sandboxReach(e2b, ENVD_PORT, ENVD), TOKEN_ALONE),
       authentication: { opens: "e2b", localUser: "never", identify: envd.identify },
       cors: "any",
       shapeError: envdErrors,
@@ -72,6 +74,10 @@ export function e2bSurfaces(e2b: E2b, ports: Pick<PortRouterOptions, "isOwnName"
 function sandboxReach({ domain }: E2b, port: number, prefixes: readonly string[]): Reach {
   const name = `${port}-*`;
   return { hosts: [`${name}.localhost`], headers: [`e2b-sandbox-port: ${port}`], prefixes, ...secureReach(domain, name) };
+}
+
+function withHeaders(reach: Reach, more: readonly string[]): Reach {
+  return { ...reach, headers: [...(reach.headers ?? []), ...more] };
 }
 
 /** A bearer token is none here: clients of E2B send their key in a header of its own. */

@@ -1,5 +1,6 @@
 import type { TurnsByKey } from "../../async/turns-by-key.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import type { Volumes } from "../../sandbox/volumes/volumes.ts";
 import type { NotedVault } from "../../secrets/secret-store.ts";
 import type { TemplatesInSteps } from "../../template/templates-in-steps.ts";
 import type { E2bDomain } from "./e2b-domain.ts";
@@ -15,6 +16,8 @@ export interface E2bSettings {
   /** Ports are open without a token unless the sandbox's maker forbids it. */
   readonly publicTraffic: boolean;
   readonly pausedRetentionMs: number;
+  /** Of each new volume. */
+  readonly volumeQuotaBytes: number;
 }
 
 /** What the surfaces of E2B stand on: the same domain as all others. */
@@ -23,6 +26,7 @@ export interface E2b {
   /** Absent: none are served. */
   readonly templates: (() => Promise<TemplatesInSteps>) | undefined;
   readonly secrets: NotedVault | undefined;
+  readonly volumes: Volumes | undefined;
   readonly tokens: SandboxTokens;
   readonly keys: OwnerKeys;
   readonly settings: E2bSettings;
@@ -30,6 +34,8 @@ export interface E2b {
   readonly domain?: E2bDomain | undefined;
   /** Pauses and resumes of a sandbox, one after the other: `turnOf` gives the key. */
   readonly turns: Pick<TurnsByKey, "run">;
+  /** Hears the `User-Agent` of those who make sandboxes. */
+  readonly noteClient: (userAgent: string | undefined) => void;
   readonly log: GatewayLog;
 }
 

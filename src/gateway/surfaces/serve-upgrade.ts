@@ -10,7 +10,7 @@ import { assertGranted } from "../auth/access.ts";
 import type { Challenge } from "../auth/admit.ts";
 import { challengeHeaders } from "../auth/admit.ts";
 import type { Callers } from "../auth/callers.ts";
-import { toFailure, toldAs } from "../error-answer.ts";
+import { toFailure, toldAs, NO_SNIFFING } from "../error-answer.ts";
 import type { GatewayLog } from "../gateway-log.ts";
 import type { Upgrade, UpgradeRoute } from "../routes/upgrade-route.ts";
 import { assertOwnHost, assertOwnPage } from "./origin-guard.ts";
@@ -119,6 +119,12 @@ function refuse(options: UpgradeOptions, upgrade: Upgrade, { error, ...attempt }
   const { status, body } = toldAs(surface, failure, request);
   record(options, upgrade, { ...attempt, outcome: String(status) });
   if (socket.destroyed) return;
-  const headers = { "content-type": "application/json", [REQUEST_ID_HEADER]: requestId, ...attempt.headers, ...more };
+  const headers = {
+    "content-type": "application/json",
+    [NO_SNIFFING.name]: NO_SNIFFING.value,
+    [REQUEST_ID_HEADER]: requestId,
+    ...attempt.headers,
+    ...more,
+  };
   endSoon(socket, formatAnswer({ status, headers: Object.entries(headers).flat() }, JSON.stringify(body)));
 }

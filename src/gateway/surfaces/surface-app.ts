@@ -12,7 +12,7 @@ import { admit } from "../auth/admit.ts";
 import type { TokenVerifier } from "../auth/authenticate.ts";
 import type { Callers } from "../auth/callers.ts";
 import { createCallers } from "../auth/callers.ts";
-import { answerErrors, answerUnreadablePath } from "../error-answer.ts";
+import { answerErrors, answerUnreadablePath, NO_SNIFFING } from "../error-answer.ts";
 import type { GatewayLog } from "../gateway-log.ts";
 import { goneSignal } from "../../async/gone-signal.ts";
 import { isLoopback } from "../loopback.ts";
@@ -159,10 +159,10 @@ function guardRequests(app: FastifyInstance, { surface, callers, options }: Guar
   });
 }
 
-/** On the raw response, as that of MCP is written by the SDK; and on the request, for what serves it. */
+/** On the raw response, as that of MCP is written by the SDK; and on the request, for what serves it. No browser takes an answer for a page by its content. */
 function nameRequest({ id, raw }: FastifyRequest, reply: FastifyReply): void {
   raw.headers[REQUEST_ID_HEADER] = id;
-  reply.raw.setHeader(REQUEST_ID_HEADER, id);
+  reply.raw.setHeader(REQUEST_ID_HEADER, id).setHeader(NO_SNIFFING.name, NO_SNIFFING.value);
 }
 
 function observeRequests(app: FastifyInstance, metrics: Pick<ServerMetrics, "observeRequest">): void {

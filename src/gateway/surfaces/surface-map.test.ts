@@ -43,6 +43,21 @@ it("finds a host under its wildcard, in any case, and the longer one of two", ()
   expect(hosts.map((host) => ask("/", { host }))).toEqual(["plane", "plane", "plane", "ports", "rest", "rest"]);
 });
 
+it("finds a path of a header alone before the path itself, and asks no other request with the header", () => {
+  const { find } = createSurfaceMap([...ALL, { name: "tokens", reach: { headers: ["x-access-token/health"] } }]);
+  const at = (url: string, more: Record<string, string>, method = "GET"): string =>
+    find({ method, url, socket: new Socket(), headers: { host: "localhost", ...more } }).name;
+  const token = { "x-access-token": "t" };
+  expect([at("/health", token), at("/health?a", token), at("/health/", token)]).toEqual(["tokens", "tokens", "tokens"]);
+  expect([at("/healthy", token), at("/v1", token), at("/health", {})]).toEqual(["rest", "rest", "rest"]);
+  const preflight = {
+    origin: "https://a.test",
+    "access-control-request-method": "GET",
+    "access-control-request-headers": "x-access-token",
+  };
+  expect([at("/health", preflight, "OPTIONS"), at("/v1", preflight, "OPTIONS")]).toEqual(["tokens", "rest"]);
+});
+
 it("finds the rest of one label, and a path of a host alone, before a shorter name", () => {
   const surfaces = [
     ...ALL,

@@ -49,7 +49,7 @@ export function createSurfaceMap<Served extends Claimant>(surfaces: readonly Ser
       const host = hosts.find(
         ({ root, owner }) => isHost(name, root) && isUnder(path, root) && (isPlain(root, owner) || isSecure(request)),
       );
-      const header = host ?? headers.find(({ root }) => hasHeader(request, root) || isAskedFor(request, root));
+      const header = host ?? headers.find(({ root }) => isUnder(path, root) && (hasHeader(request, root) || isAskedFor(request, root)));
       return header?.owner ?? byPath(path);
     },
     findTls: (name) =>
@@ -58,9 +58,9 @@ export function createSurfaceMap<Served extends Claimant>(surfaces: readonly Ser
   };
 }
 
-/** `NAME`, or `NAME: VALUE`. */
+/** `NAME`, `NAME/PATH`, or `NAME: VALUE`. */
 function hasHeader({ headers }: MappedRequest, root: string): boolean {
-  const [name = "", value] = root.split(": ", 2);
+  const [name = "", value] = nameOf(root).split(": ", 2);
   return headers[name] !== undefined && (value === undefined || headers[name] === value);
 }
 
@@ -70,7 +70,7 @@ function isAskedFor(request: MappedRequest, header: string): boolean {
   return names
     .toLowerCase()
     .split(",")
-    .some((name) => name.trim() === header);
+    .some((name) => name.trim() === nameOf(header));
 }
 
 /** The longest first; of two as long a name before a wildcard. */
@@ -99,11 +99,16 @@ function assertOwnPaths({ name, reach, paths = [] }: Claimant, byPath: (path: st
 
 /** Whether the pattern of a reach stands for the name. */
 export function isHost(name: string, pattern: string): boolean {
-  const [host = ""] = pattern.split("/", 1);
+  const host = nameOf(pattern);
   const [before = "", after] = host.split("*", 2);
   if (after === undefined) return name === host;
   const isLongEnough = name.length > before.length + after.length && name.startsWith(before) && name.endsWith(after);
   return isLongEnough && (before === "" || !name.slice(before.length, -after.length).includes("."));
+}
+
+/** A root without its path. */
+function nameOf(root: string): string {
+  return root.split("/", 1)[0] ?? "";
 }
 
 function isUnder(path: string, pattern: string): boolean {

@@ -18,8 +18,8 @@ export interface Reach {
   /** Host names of the same form for clients that ask by TLS alone: without it a request under them is not this surface's. */
   readonly tls?: SecureHosts;
   /**
-   * Every request with one of these headers, under whichever path. Lower case. `NAME: VALUE` is the header with that value alone. Of two
-   * that fit the longer one decides.
+   * Every request with one of these headers, under whichever path. Lower case. `NAME: VALUE` is the header with that value alone, `NAME/PATH`
+   * that path alone, with all below it. Of two that fit the longer one decides.
    */
   readonly headers?: readonly string[];
   /** Paths, with all below them. Of two that fit the longer one decides; `/` is every path that is nobody else's. */

@@ -1,7 +1,10 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { closeSignal } from "../../async/close-signal.ts";
 import { BelljarError } from "../../errors.ts";
+import type { ConnectionLimits } from "./connection-shares.ts";
+import { ConnectionShares } from "./connection-shares.ts";
 import { assertAccess, firstVisit } from "./port-access.ts";
 import type { OnPortFailure, PortAnswer } from "./port-answer.ts";
 import { redirectAnswer, toOwnAnswer, toPortFailure } from "./port-answer.ts";
@@ -16,11 +19,16 @@ import { relayUpgrade, writeAnswer } from "./port-upgrade.ts";
 
 /** The part of a sandbox that the router needs. */
 export interface PortSandbox {
+  /** Whose connections count together. */
+  readonly owner?: string | undefined;
   /** Opens a TCP connection to a port inside. The signal applies to its whole life. */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   links(): Promise<readonly PortLink[]>;
-  /** Wakes it if it is paused, or rejects if that is not to be. A new connection does so by itself; one that was kept would wait. */
-  resume(): Promise<void>;
+  /**
+   * Wakes it if it is paused, or rejects if that is not to be. A new connection does so by itself; one that was kept would wait. The signal ends the
+   * wait for others who wake it.
+   */
+  resume(signal: AbortSignal): Promise<void>;
   /** What its maker said of its ports. Absent: they are opened by links alone. */
   readonly terms?: PortTerms;
 }
@@ -48,6 +56,8 @@ export interface PortRouterOptions {
   /** A failure in the form of other clients; undefined: in Belljar's own. */
   readonly tell?: (failure: PortFailure, request: IncomingMessage) => Promise<PortAnswer | undefined>;
   readonly onFailure: OnPortFailure;
+  /** Of connections at a time. */
+  readonly limits?: ConnectionLimits;
 }
 
 /**
@@ -64,10 +74,11 @@ export interface PortRouter {
 
 export function createPortRouter(options: PortRouterOptions): PortRouter {
   const ports = new Map<string, PortConnections>();
+  const router: Router = { options, ports, shares: new ConnectionShares(options.limits) };
   return {
     takes: isForPort,
-    handle: (request, response) => void serve({ options, ports }, request, response),
-    upgrade: (request, socket, head) => void switchOver({ options, ports }, { request, socket, head }),
+    handle: (request, response) => void serve(router, request, response),
+    upgrade: (request, socket, head) => void switchOver(router, { request, socket, head }),
     close() {
       for (const connections of ports.values()) connections.close();
       ports.clear();
@@ -78,6 +89,7 @@ export function createPortRouter(options: PortRouterOptions): PortRouter {
 interface Router {
   readonly options: PortRouterOptions;
   readonly ports: Map<string, PortConnections>;
+  readonly shares: ConnectionShares;
 }
 
 async function serve(router: Router, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -85,9 +97,8 @@ async function serve(router: Router, request: IncomingMessage, response: ServerR
   try {
     const { target, sandbox, ours } = await admit(router, request, response);
     if (ours) return answerWith(response, ours, request);
-    await sandbox.resume();
-    const connections = connectionsOf(router, target);
-    const done = connections.use((signal) => sandbox.dial(target.port, signal));
+    await resumeFor(sandbox, response);
+    const { connections, done } = useConnections(router, target, sandbox);
     await relayRequest(connections, { request, response, target }).finally(done);
   } catch (error) {
     const answer = await toAnswer(router, error, request);
@@ -101,14 +112,19 @@ async function switchOver(router: Router, { request, socket, head }: Pick<Upgrad
   try {
     const { target, sandbox, ours } = await admit(router, request, socket);
     if (ours) return writeAnswer(socket, ours);
-    await sandbox.resume();
-    const connections = connectionsOf(router, target);
-    const done = connections.use((signal) => sandbox.dial(target.port, signal));
+    await resumeFor(sandbox, socket);
+    const { connections, done } = useConnections(router, target, sandbox);
     await relayUpgrade(connections, { request, socket, head, target }).finally(done);
   } catch (error) {
     const answer = await toAnswer(router, error, request);
     if (!socket.destroyed) writeAnswer(socket, answer);
   }
+}
+
+/** As long as the client is there. */
+async function resumeFor(sandbox: PortSandbox, exchange: ServerResponse | Duplex): Promise<void> {
+  using closed = closeSignal(exchange);
+  await sandbox.resume(closed.signal);
 }
 
 async function toAnswer({ options }: Router, error: unknown, request: IncomingMessage): Promise<PortAnswer> {
@@ -188,6 +204,23 @@ function preflight({ method, headers }: IncomingMessage, { style }: PortTarget):
   const names = headers["access-control-request-headers"];
   if (names !== undefined) allowed.push("Access-Control-Allow-Headers", names);
   return { status: 204, headers: allowed, body: "" };
+}
+
+/** Counts one exchange, of the port, the sandbox and its owner, until `done` is called. Throws `QUOTA_EXCEEDED`. */
+function useConnections(router: Router, target: PortTarget, sandbox: PortSandbox): { connections: PortConnections; done: () => void } {
+  const leave = router.shares.take({ sandbox: target.sandbox, owner: sandbox.owner });
+  try {
+    const connections = connectionsOf(router, target);
+    const end = connections.use((signal) => sandbox.dial(target.port, signal));
+    const done = (): void => {
+      end();
+      leave();
+    };
+    return { connections, done };
+  } catch (error) {
+    leave();
+    throw error;
+  }
 }
 
 function connectionsOf({ ports }: Router, { sandbox, port }: PortTarget): PortConnections {

@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Base, Isolation, Limits, Run, RunningSandbox, Runtime, SandboxSpec } from "../runtime.ts";
+import { assertMounts } from "../guest/mounts.ts";
 import { DEFAULT_BASE } from "../runtime.ts";
 import { serveOperation } from "./fake-guest.ts";
+import { fakeSharedFolders } from "./fake-shared-folders.ts";
 import { FakeSandbox, measureRoot, readTombstone, removeRoot, rootOf } from "./fake-sandbox.ts";
 
 /** The sandboxes that live. Two runtimes that share one stand for two processes on one home. */
@@ -32,6 +34,7 @@ export function fakeRuntime({ host = new Map(), limits = [] }: FakeRuntimeOption
       measure: async ({ folder }) => measureRoot(folder),
       flush: async () => {},
     },
+    shared: fakeSharedFolders,
     probe: async () => isolation(limits),
     create: async (spec, signal) => {
       assertPossible(spec, limits);
@@ -62,6 +65,7 @@ function assertTemplate(base: Base): void {
 
 function assertPossible(spec: SandboxSpec, limits: readonly (keyof Limits)[]): void {
   assertTemplate(spec.base);
+  assertMounts(spec);
   const missing = spec.required.filter((limit) => !limits.includes(limit));
   if (missing.length > 0) throw new BelljarError("LIMIT_UNENFORCEABLE", `The fake runtime cannot enforce ${missing.join(", ")}`);
 }

@@ -51,6 +51,7 @@ export class FakeSandbox {
     this.#action = spec.deadlineAction ?? "kill";
     this.paths = new SandboxPaths(spec);
     if (spec.generation === 1) this.paths.make(spec.workspace);
+    this.paths.mount(spec.mounts);
     this.services = new Services(this.paths);
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { SandboxSpec } from "../runtime.ts";
@@ -39,6 +39,15 @@ export class SandboxPaths {
     if (workspace.mode === "rw") symlinkSync(workspace.path, place);
     // As a layer shows it: with the times, which Node's own copy rounds.
     else execFileSync("cp", ["-aT", workspace.path, place]);
+  }
+
+  /** Before each run. A later one finds its own links. */
+  mount(mounts: SandboxSpec["mounts"] = []): void {
+    for (const { folder, at } of mounts) {
+      rmSync(this.#at(at), { force: true });
+      mkdirSync(dirname(this.#at(at)), { recursive: true });
+      symlinkSync(join(folder, "tree"), this.#at(at));
+    }
   }
 
   #link(path: string, to: string): void {

@@ -5,6 +5,7 @@ import type { SandboxSpec } from "../runtime.ts";
 import { deadlineFields } from "../guest/keeper-client.ts";
 import { CGROUP_KIND, type CgroupBase } from "./cgroups.ts";
 import { ID_MAP_KIND, type IdMap } from "./id-map.ts";
+import { coversWorkspace } from "../guest/mounts.ts";
 import { memoryOf, setupSteps, type StepsRequest } from "./jail-steps.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 
@@ -48,10 +49,11 @@ function wishFlags({ ephemeral, nestedFilters, root }: SandboxSpec): number {
   return (ephemeral ? EPHEMERAL : 0) | (nestedFilters ? NESTED_FILTERS : 0) | (root === false ? NO_ROOT : 0);
 }
 
-/** Where commands start, where that is neither a workspace nor the home: a template says so. */
+/** Where commands start, where that is neither a workspace nor the home: a template says so. A shared folder at `/workspace` is no workspace. */
 function startFolder({ spec, template }: JailRequest): string | undefined {
   const { cwd, workspace } = spec.inside;
-  const isTold = template.programs !== undefined || (spec.workspace === undefined && cwd !== workspace);
+  const isMoved = spec.workspace === undefined && (cwd !== workspace || coversWorkspace(spec.mounts));
+  const isTold = template.programs !== undefined || isMoved;
   return isTold ? cwd : undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { Field } from "../../protocol/fields.ts";
 import { INSIDE } from "../../protocol/inside.ts";
-import type { Inside, SandboxSpec } from "../runtime.ts";
+import type { Inside, Mount, SandboxSpec } from "../runtime.ts";
+import { treeOf } from "./shared-folders.ts";
 import type { Template } from "./template/template.ts";
 
 /** Numbers of `native/jail/jail.h`. */
@@ -64,6 +65,7 @@ export function setupSteps({ spec, template, base }: StepsRequest): readonly Ste
     ],
     programs(template),
     ...workspaceSteps(spec, base),
+    ...(spec.mounts ?? []).flatMap(mountSteps),
     ...template.binds.map(({ from, to }): Step => view(to, from, IDS.NONE)),
   ];
 }
@@ -146,6 +148,20 @@ function workspaceSteps({ workspace, inside }: SandboxSpec, base: JailBase): rea
       ["PATH", path],
       ["IDS", IDS.WORKSPACE],
       ["FLAGS", mode === "rw" ? WRITABLE : 0],
+    ],
+  ];
+}
+
+/** The ids on the host are those of layers: every sandbox finds those that another one wrote. */
+function mountSteps({ folder: shared, at }: Mount): readonly Step[] {
+  return [
+    folder(at),
+    [
+      ["KIND", SETUP.BIND],
+      ["TARGET", at],
+      ["PATH", treeOf(shared)],
+      ["IDS", IDS.LAYER],
+      ["FLAGS", WRITABLE],
     ],
   ];
 }

@@ -17,8 +17,10 @@ import type {
   Runtime,
   SandboxEnd,
   SandboxSpec,
+  SharedFolders,
   StoragePool,
 } from "../runtime.ts";
+import { assertMounts } from "../guest/mounts.ts";
 import { DEFAULT_BASE } from "../runtime.ts";
 import { poolOf } from "./btrfs-pool.ts";
 import { findCgroups } from "./cgroups.ts";
@@ -30,6 +32,7 @@ import { type ClearRequest, encodeClearSpec, encodeJailSpec, type JailPaths } fr
 import { claimRunFolder, makeRunFolder, noteStorage, notedStorage, readEnd, runFolder, runName, unwrittenEnd } from "./run-paths.ts";
 import { lookAtRuns } from "./look-at-runs.ts";
 import { measureLayers } from "./measure-layers.ts";
+import { namespaceSharedFolders, NO_SANDBOX, treeOf } from "./shared-folders.ts";
 import { NamespaceSandbox } from "./running-sandbox.ts";
 import { Spawner } from "./spawner.ts";
 import { NamespaceStates, type RunBase } from "./states/namespace-states.ts";
@@ -80,6 +83,7 @@ class NamespaceRuntime implements Runtime {
   readonly name = "namespace";
   readonly layers: LayerStore;
   readonly storagePool: StoragePool;
+  readonly shared: SharedFolders;
   readonly #host: NamespaceHost;
   readonly #states: NamespaceStates;
   readonly #spawner: Spawner;
@@ -110,6 +114,10 @@ class NamespaceRuntime implements Runtime {
       flush: (lastRun) => this.#states.flush(lastRun),
       states: this.#states,
     };
+    this.shared = namespaceSharedFolders(host.idMap, {
+      remove: (folder) => this.#states.removeShared(folder),
+      measure: (folder) => this.#measureShared(folder),
+    });
     this.#spawner = new Spawner(host.options.binary);
   }
 
@@ -119,6 +127,7 @@ class NamespaceRuntime implements Runtime {
 
   async create(spec: SandboxSpec, signal: AbortSignal): Promise<RunningSandbox> {
     this.#needAction(spec);
+    assertMounts(spec);
     const storage = await this.#storageOf(spec);
     this.#needLimits(spec, storage);
     if (signal.aborted) throw cancelled(signal);
@@ -219,6 +228,12 @@ class NamespaceRuntime implements Runtime {
     const spec = encodeClearSpec(place, { keeper: "unknown", removesLayers: false });
     const bytes = await measureLayers(this.#host.options.binary, spec, signal);
     return bytes === undefined ? undefined : { bytes, isInMemory: place.storage === "tmpfs" };
+  }
+
+  async #measureShared(folder: string): Promise<number> {
+    const place = { ...this.#place({ id: NO_SANDBOX, generation: 1, folder }), storage: "home" as const, layers: treeOf(folder) };
+    const spec = encodeClearSpec(place, { keeper: "unknown", removesLayers: false });
+    return (await measureLayers(this.#host.options.binary, spec, NEVER)) ?? 0;
   }
 
   /**

@@ -7,7 +7,7 @@ import { createGuest } from "../guest/create-guest.ts";
 import { createKeeperClient, KEEPER_ANSWER_MS, type KeeperClient, type Raised, type RaiseOptions } from "../guest/keeper-client.ts";
 import type { DeadlineAction, EndReason, RecordedRun, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
 import type { ClearRequest, Keeper } from "./jail-spec.ts";
-import { connectSocket, openSocket } from "./open-socket.ts";
+import { connectSocket, openSocket } from "../guest/open-socket.ts";
 import { readEnd, runFolder, unwrittenEnd } from "./run-paths.ts";
 
 const NEVER = new AbortController().signal;

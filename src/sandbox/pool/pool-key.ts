@@ -4,12 +4,12 @@ import type { SandboxRecord } from "../sandbox-record.ts";
 
 /**
  * Names what a sandbox is made of: two of the same key differ in nothing that cannot be set once they live. Undefined for what no pool has:
- * a workspace and the files of a snapshot, which are mounted when the sandbox is made, and limits that must be enforced, which only a create
+ * a workspace, volumes and the files of a snapshot, which are mounted when the sandbox is made, and limits that must be enforced, which only a create
  * checks.
  */
 export function poolKey(record: SandboxRecord, version: string): string | undefined {
-  const { workspace, lineage, required } = record;
-  return workspace || lineage || required.length > 0 ? undefined : hashOf(record, [version]);
+  const { workspace, volumes, lineage, required } = record;
+  return workspace || volumes || lineage || required.length > 0 ? undefined : hashOf(record, [version]);
 }
 
 /**
@@ -17,8 +17,8 @@ export function poolKey(record: SandboxRecord, version: string): string | undefi
  * that must be enforced are. Undefined for what does not die with this process: its snapshot's owner may be gone by then.
  */
 export function poolKeyOfSnapshot(record: SandboxRecord, snapshot: string, version: string): string | undefined {
-  const { workspace, ephemeral, base, user, required } = record;
-  return workspace || !ephemeral ? undefined : `${snapshot}-${hashOf(record, [version, base, user, required.toSorted()])}`;
+  const { workspace, volumes, ephemeral, base, user, required } = record;
+  return workspace || volumes || !ephemeral ? undefined : `${snapshot}-${hashOf(record, [version, base, user, required.toSorted()])}`;
 }
 
 function hashOf(record: SandboxRecord, more: readonly unknown[]): string {

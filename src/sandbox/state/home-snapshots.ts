@@ -244,7 +244,7 @@ function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
 // eslint-disable-next-line max-params -- one for each source of the record
 export function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
   const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
-  const { base, user, start, metadata, env, root, nestedFilters, autoCheckpoint, tookIn } = record;
+  const { base, user, start, metadata, env, root, nestedFilters, autoCheckpoint, tookIn, volumes } = record;
   const { way, copyReason, stillMs, at, layers, workspaceMark, baseMark } = frozen;
   const optional = {
     base,
@@ -259,6 +259,7 @@ export function toStored(id: string, record: SandboxRecord, frozen: Frozen, told
     root,
     nestedFilters,
     autoCheckpoint,
+    volumes,
   };
   return {
     version: 1,

@@ -136,9 +136,10 @@ export class HomeTimeLine implements OwnTimeLine {
 
   async #viewOf(record: SandboxRecord): Promise<StateView> {
     const { states } = this.#parts.live;
-    const { workspace } = record;
+    const { workspace, volumes = [] } = record;
+    const mounts = volumes.map(({ path }) => ({ at: path }));
     const run = states.runOf(record, await states.read(record));
-    return { sandbox: { ...run, template: baseOf(record), ...(workspace && { workspace }) } };
+    return { sandbox: { ...run, template: baseOf(record), ...(workspace && { workspace }), mounts } };
   }
 
   async #running(): Promise<LocalSandbox> {

@@ -16,11 +16,13 @@ export function parseCount({ count = 1, name }: Pick<ForkOptions, "count" | "nam
 
 /** What the maker of a fork says, and where it says nothing what the original was made with. */
 export function toForkOptions(source: SnapshotRecord, { count: _count, ...options }: ForkOptions): CreateOptions {
+  const { volumes = source.volumes?.map(({ id: volume, path }) => ({ volume, path })) } = options;
   const { project = source.project, root = source.root, autoCheckpoint = source.autoCheckpoint } = options;
   return {
     ...options,
     env: { ...without(source.env, options.secrets), ...options.env },
     metadata: { ...source.metadata, ...options.metadata },
+    ...(volumes && { volumes }),
     ...(project !== undefined && { project }),
     ...(root !== undefined && { root }),
     ...(autoCheckpoint !== undefined && { autoCheckpoint }),

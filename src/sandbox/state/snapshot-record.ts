@@ -19,6 +19,11 @@ const inherited = {
   root: z.boolean().optional(),
   nestedFilters: z.boolean().optional(),
   autoCheckpoint: autoCheckpoint.optional(),
+  /** Of forks alone: a sandbox that is made from the snapshot names its own. */
+  volumes: z
+    .array(z.object({ id: z.string(), name: z.string(), path: z.string() }))
+    .readonly()
+    .optional(),
 } as const;
 
 const schema = snapshotSchema.extend({

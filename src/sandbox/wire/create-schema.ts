@@ -101,6 +101,8 @@ export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchem
   readonly networkOf?: Pick<Principal, "grants">;
   /** It reaches no place that is not of the public Internet, whatever its owner may reach. Clients of a server ask for it in vain. */
   readonly isPublicOnly?: boolean;
+  /** Volumes of its owner, by id or name, and where they are inside. Clients of a server name none here: E2B's API takes them. */
+  readonly volumes?: readonly { readonly volume: string; readonly path: string }[];
   /** Id of a hidden snapshot, whose files it begins with in the place of a template's. Clients of a server name none. */
   readonly hiddenSnapshot?: string;
   /** Afterwards another one like it waits for the next create from that snapshot, with this started in it. Clients of a server name none. */

@@ -16,6 +16,11 @@ export const madeFields = {
   limits: limitsSchema,
   secrets: secretUsesSchema.optional().describe("Secrets that it uses, by the name of the variable, without their values"),
   workspace: workspaceSchema.optional(),
+  volumes: z
+    .array(z.object({ id: z.string().min(1), name: z.string().min(1), path: z.string().min(1).describe("Where it is inside") }))
+    .readonly()
+    .optional()
+    .describe("Volumes that it sees, which E2B's API makes. Absent: none"),
   tookIn: z.string().min(1).optional().describe("Folder of the host whose files it has as its own, from a whole snapshot"),
   nestedFilters: z.boolean().optional().describe("Whether its programs may install seccomp filters of their own. Absent: no"),
   pauseIdleMs: z.number().positive().optional().describe("It is paused when it has been idle for this time. Absent: never"),

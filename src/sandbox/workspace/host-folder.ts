@@ -1,5 +1,6 @@
+import type { BigIntStats } from "node:fs";
 import { constants } from "node:fs";
-import { chmod, lchown, link, lstat, lutimes, mkdir, open, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
+import { chmod, lchown, link, lstat, lutimes, mkdir, open, opendir, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
@@ -35,6 +36,24 @@ export class HostFolder {
     }
     await using folder = await this.#openParent(path);
     return folder && (await this.#entryAt(this.#placeIn(folder, path), path));
+  }
+
+  /** All that the host tells of it, with a link's text. Undefined when it is not there. */
+  async details(path: Buffer): Promise<{ readonly stats: BigIntStats; readonly target?: Buffer } | undefined> {
+    if (path.length === 0) {
+      await using root = await this.#openRoot();
+      return { stats: await root.stat({ bigint: true }) };
+    }
+    await using folder = await this.#openParent(path);
+    return folder && (await this.#detailsAt(this.#placeIn(folder, path), path));
+  }
+
+  /** What lies in a folder, in no order. Undefined when that is no folder. Throws `FILE_TOO_LARGE` past `most`. */
+  async names(path: Buffer, most: number): Promise<readonly Buffer[] | undefined> {
+    await using parent = path.length === 0 ? undefined : await this.#openParent(path);
+    if (path.length > 0 && !parent) return undefined;
+    await using folder = parent ? await this.#enterBeside(parent, path) : await this.#openRoot();
+    return folder && (await this.#named(path, namesIn(folder, most)));
   }
 
   /** Everything below, by key; links are not followed. Throws `FILE_TOO_LARGE` past `maxEntries`. */
@@ -168,12 +187,18 @@ export class HostFolder {
   /** Closes the folder that it leaves. */
   async #enter(folder: FileHandle, path: Buffer): Promise<FileHandle | undefined> {
     try {
+      return await this.#enterBeside(folder, path);
+    } finally {
+      await folder.close();
+    }
+  }
+
+  async #enterBeside(folder: FileHandle, path: Buffer): Promise<FileHandle | undefined> {
+    try {
       return await open(this.#placeIn(folder, path), HELD | constants.O_DIRECTORY | constants.O_NOFOLLOW);
     } catch (cause) {
       if (["ENOENT", "ENOTDIR", "ELOOP"].includes(errnoOf(cause) ?? "")) return undefined;
       throw fileError(showPath(path), cause);
-    } finally {
-      await folder.close();
     }
   }
 
@@ -187,10 +212,15 @@ export class HostFolder {
   }
 
   async #entryAt(place: Buffer, path: Buffer): Promise<HostEntry | undefined> {
+    const found = await this.#detailsAt(place, path);
+    return found && fromHost(found.stats, found.target);
+  }
+
+  async #detailsAt(place: Buffer, path: Buffer): Promise<{ readonly stats: BigIntStats; readonly target?: Buffer } | undefined> {
     const stats = await ifPresent(showPath(path), lstat(place, { bigint: true }));
-    if (!stats?.isSymbolicLink()) return stats && fromHost(stats);
+    if (!stats?.isSymbolicLink()) return stats && { stats };
     try {
-      return fromHost(stats, await readlink(place, { encoding: "buffer" }));
+      return { stats, target: await readlink(place, { encoding: "buffer" }) };
     } catch (cause) {
       if (errnoOf(cause) !== "EINVAL") throw fileError(showPath(path), cause);
       throw new BelljarError("PATH_INVALID", `${showPath(path)} changes while it is read: stop what writes it and try again`, { cause });
@@ -210,6 +240,18 @@ export class HostFolder {
       throw fileError(shown, cause);
     }
   }
+}
+
+async function namesIn(folder: FileHandle, most: number): Promise<readonly Buffer[]> {
+  const names: Buffer[] = [];
+  // Node's types say that a folder's names are texts, whatever the encoding.
+  const place = `/proc/self/fd/${folder.fd}`;
+  const list = await opendir(place, { encoding: "latin1" });
+  for await (const { name } of list) {
+    if (names.length >= most) throw new BelljarError("FILE_TOO_LARGE", `A folder has more than ${most} entries`);
+    names.push(Buffer.from(name, "latin1"));
+  }
+  return names;
 }
 
 async function isMoved(move: Promise<void>): Promise<boolean> {

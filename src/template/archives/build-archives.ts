@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { mapLimit } from "../../async/map-limit.ts";
 import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
@@ -12,6 +11,8 @@ export const ARCHIVE_MAX_BYTES = 4 * 2 ** 30;
 /** Of one owner's archives together, and how many. Beyond them the oldest go. */
 const OWN_MAX_BYTES = 10 * 2 ** 30;
 const OWN_MAX = 64;
+/** Of one owner, uploads at a time. Their bytes count while they come. */
+const UPLOADS_MAX = 8;
 /** Of one owner, tickets that nobody has used. */
 const TICKETS_MAX = 256;
 const TICKET_MS = 3_600_000;
@@ -33,9 +34,13 @@ const TICKET_PREFIX = "ticket-";
  */
 export class BuildArchives {
   readonly #directory: string;
+  readonly #limits: ArchiveLimits;
+  /** By the owner's folder. One without uploads is forgotten. */
+  readonly #coming = new Map<string, Coming>();
 
-  constructor(home: string) {
+  constructor(home: string, limits: ArchiveLimits = LIMITS) {
     this.#directory = join(home, "templates", "archives");
+    this.#limits = limits;
   }
 
   /** The path of an archive, which is kept for another day from now on. Undefined: there is none. */
@@ -73,18 +78,49 @@ export class BuildArchives {
     return owner !== undefined && this.#folder(owner) === found.folder ? owner : undefined;
   }
 
-  /** Stores what comes, whole or not at all. The ticket is used up, whatever becomes of it. Rejects with `FORBIDDEN` for one that is none. */
-  async store(ticket: string, content: Readable): Promise<void> {
+  /**
+   * Stores what comes, whole or not at all. Rejects with `FORBIDDEN` for a ticket that is none, and with `QUOTA_EXCEEDED` for one upload too many of its
+   * owner, whose ticket stays valid. Else the ticket is used up, whatever becomes of it: also with `QUOTA_EXCEEDED` when more bytes come at a time than
+   * an owner's archives may have.
+   */
+  async store(ticket: string, content: AsyncIterable<Buffer>): Promise<void> {
     const found = this.#place(ticket);
-    const hash = found && (await this.#use(found.path));
-    if (!found || hash === undefined) throw new BelljarError("FORBIDDEN", "This upload URL was used, or is too old: ask for another");
+    if (!found) throw usedUp();
+    using coming = this.#begin(found.folder);
+    const hash = await this.#use(found.path);
+    if (hash === undefined) throw usedUp();
     const path = join(found.folder, hash);
     await replaceFileBy(path, async (file) => {
-      for await (const chunk of content) await file.writeFile(chunk as Buffer);
+      for await (const chunk of content) {
+        coming.add(chunk.length);
+        await file.writeFile(chunk);
+      }
     }).catch((cause: unknown) => {
       throw errnoOf(cause) === undefined ? cause : fileError(path, cause);
     });
     await this.#trim(found.folder);
+  }
+
+  /** Counts an upload until it is disposed. */
+  #begin(folder: string): Disposable & { add(bytes: number): void } {
+    const { uploads, bytes: bytesMax } = this.#limits;
+    const all = this.#coming.get(folder) ?? { uploads: 0, bytes: 0 };
+    if (all.uploads >= uploads) throw tooMuch(`${uploads} archives of yours are being uploaded already`);
+    this.#coming.set(folder, all);
+    all.uploads += 1;
+    let own = 0;
+    return {
+      add(bytes) {
+        own += bytes;
+        all.bytes += bytes;
+        if (all.bytes > bytesMax) throw tooMuch(`The archives that you upload at the same time have more than ${bytesMax} bytes`);
+      },
+      [Symbol.dispose]: () => {
+        all.uploads -= 1;
+        all.bytes -= own;
+        if (all.uploads === 0) this.#coming.delete(folder);
+      },
+    };
   }
 
   /** Removes what is old, and what a process left that was killed. */
@@ -118,7 +154,7 @@ export class BuildArchives {
     for (const { path, bytes } of (await listNewest(folder)).filter(({ name }) => isArchiveHash(name))) {
       count += 1;
       total += bytes;
-      if (count > OWN_MAX || total > OWN_MAX_BYTES) await rm(path, { force: true });
+      if (count > OWN_MAX || total > this.#limits.bytes) await rm(path, { force: true });
     }
   }
 
@@ -132,6 +168,29 @@ export class BuildArchives {
   #folder(owner: string): string {
     return join(this.#directory, folderName(owner));
   }
+}
+
+interface ArchiveLimits {
+  /** Of one owner at a time. */
+  readonly uploads: number;
+  /** Of one owner: of all that are kept, and of all that come at a time. */
+  readonly bytes: number;
+}
+
+const LIMITS: ArchiveLimits = { uploads: UPLOADS_MAX, bytes: OWN_MAX_BYTES };
+
+/** What comes now. */
+interface Coming {
+  uploads: number;
+  bytes: number;
+}
+
+function usedUp(): BelljarError {
+  return new BelljarError("FORBIDDEN", "This upload URL was used, or is too old: ask for another");
+}
+
+function tooMuch(what: string): BelljarError {
+  return new BelljarError("QUOTA_EXCEEDED", `${what}: let one end first`, { retryAfterMs: 1_000 });
 }
 
 export function isArchiveHash(text: string): boolean {

@@ -51,8 +51,9 @@ describe("processes of E2B's clients", () => {
     expect(await failure(commands.run("true", { cwd: "/not/there" }))).toContain("cwd '/not/there' does not exist");
     expect((await commands.run("mkdir -p below; cd /; pwd", { cwd: "~" })).stdout).toBe("/\n");
     expect((await commands.run("pwd", { cwd: "below" })).stdout).toBe("/home/user/below\n");
-    expect(await failure(commands.run("sleep 600; :", { timeoutMs: 300 }))).toMatch(/^TimeoutError/);
-    expect((await commands.run("pgrep -f 'sleep 60[0]' || echo none")).stdout, "its time is its process's").toBe("none\n");
+    expect(await failure(commands.run("exec 9>held; flock 9; sleep 600; :", { timeoutMs: 300 }))).toMatch(/^TimeoutError/);
+    // The lock is free when the last process is gone that inherited it.
+    expect((await commands.run("flock held echo gone")).stdout, "its time is its process's").toBe("gone\n");
     const big = await commands.run("head -c 3000000 /dev/zero | tr '\\0' x");
     expect(big.stdout.length, "all of a long output").toBe(3_000_000);
 

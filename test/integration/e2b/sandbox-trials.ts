@@ -63,7 +63,7 @@ export const SANDBOX: Readonly<Record<string, Method>> = {
     const [fork] = await sandbox.fork();
     expect(await forkOf(fork).kill()).toBe(true);
   },
-  getHost: async ({ sandbox, options }) => expect(sandbox.getHost(3000)).toBe(`3000-${sandbox.sandboxId}.${domainOf(options)}`),
+  getHost: async ({ sandbox, domain }) => expect(sandbox.getHost(3000)).toBe(`3000-${sandbox.sandboxId}.${domain}`),
   isRunning: async ({ sandbox }) => expect(await sandbox.isRunning()).toBe(true),
   setTimeout: async ({ sandbox }) => sandbox.setTimeout(900_000),
   updateNetwork: async ({ make }) => (await make()).updateNetwork({ allowInternetAccess: false }),
@@ -81,8 +81,7 @@ export const SANDBOX: Readonly<Record<string, Method>> = {
     await Sandbox.deleteSnapshot(snapshotId, options);
   },
   listSnapshots: async ({ sandbox }) => expect(await sandbox.listSnapshots().nextItems()).toEqual([]),
-  getMcpUrl: async ({ sandbox, options }) =>
-    expect(sandbox.getMcpUrl()).toBe(`https://50005-${sandbox.sandboxId}.${domainOf(options)}/mcp`),
+  getMcpUrl: async ({ sandbox, domain }) => expect(sandbox.getMcpUrl()).toBe(`https://50005-${sandbox.sandboxId}.${domain}/mcp`),
   getMcpToken: async ({ sandbox }) => expect(sandbox.getMcpToken()).rejects.toThrow("does not exist"),
   uploadUrl: async ({ sandbox }) => {
     const form = new FormData();
@@ -105,10 +104,6 @@ export const SANDBOX: Readonly<Record<string, Method>> = {
 function forkOf(fork: Sandbox | Error | undefined): Sandbox {
   if (fork instanceof Sandbox) return fork;
   throw new Error("A fork failed", { cause: fork });
-}
-
-function domainOf({ apiUrl }: Trial["options"]): string {
-  return `localhost:${new URL(apiUrl).port}`;
 }
 
 /** Where nothing can be frozen the pause is refused, and the sandbox goes on. */

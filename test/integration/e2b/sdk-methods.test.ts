@@ -4,11 +4,13 @@ import { Sandbox as CodeSandbox } from "@e2b/code-interpreter";
 import { Git, Sandbox, Secret, TemplateBase, Volume } from "e2b";
 import { describe, expect, it } from "vitest";
 import { openE2bLab } from "../../support/e2b-lab.ts";
+import { trustHere } from "../../support/trust-here.ts";
 import { SECRETS, TEMPLATES, VOLUMES } from "./account-trials.ts";
 import { COMMAND_HANDLE, COMMANDS, FILES, GIT, PTY, WATCH_HANDLE } from "./guest-trials.ts";
 import { CODE, SANDBOX } from "./sandbox-trials.ts";
 import type { Method, Trial } from "./trial.ts";
 
+const DOMAIN = "e2b.localhost";
 const ROOT = resolve(import.meta.dirname, "../../..");
 const isRoot = process.getuid?.() === 0;
 
@@ -52,27 +54,34 @@ function staticNames(title: string, ...classes: readonly object[]): readonly str
 }
 
 describe("the methods of E2B's SDKs", () => {
-  it("are each tried, and the reference says what became of them", { timeout: 110_000 }, async () => {
-    await using lab = await openE2bLab();
-    const made: CodeSandbox[] = [];
-    const make = async (options: object = {}): Promise<CodeSandbox> => {
-      const sandbox = await CodeSandbox.create({ ...lab.options, ...options });
-      made.push(sandbox);
-      return sandbox;
-    };
-    const trial: Trial = { sandbox: await make(), options: lab.options, canFreeze: isRoot, make };
-    assertComplete(trial.sandbox);
-    const failed: string[] = [];
-    for (const { title, methods } of TABLE) {
-      for (const [name, method] of Object.entries(methods) as [string, Method][]) {
-        await (typeof method === "function" ? method : method.trial)(trial).catch((error: unknown) =>
-          failed.push(`${title}: ${name}: ${String(error)}`),
-        );
+  it.each(["URL", "names with TLS"])(
+    "are each tried by %s, and the reference says what became of them",
+    { timeout: 110_000 },
+    async (road) => {
+      await using lab = await openE2bLab({ argv: ["--tls-domain", DOMAIN] });
+      const domain = `${DOMAIN}:${new URL(lab.url).port}`;
+      const common = road === "URL" ? lab.options : { apiKey: lab.key, domain };
+      using _trust = trustHere(readFileSync(join(lab.cli.home, "tls", DOMAIN, "ca.pem"), "utf8"));
+      const made: CodeSandbox[] = [];
+      const make = async (options: object = {}): Promise<CodeSandbox> => {
+        const sandbox = await CodeSandbox.create({ ...common, ...options });
+        made.push(sandbox);
+        return sandbox;
+      };
+      const trial: Trial = { sandbox: await make(), options: common, domain, canFreeze: isRoot, make };
+      assertComplete(trial.sandbox);
+      const failed: string[] = [];
+      for (const { title, methods } of TABLE) {
+        for (const [name, method] of Object.entries(methods) as [string, Method][]) {
+          await (typeof method === "function" ? method : method.trial)(trial).catch((error: unknown) =>
+            failed.push(`${title}: ${name}: ${String(error)}`),
+          );
+        }
       }
-    }
-    expect(failed).toEqual([]);
-    await expect(describeTable()).toMatchFileSnapshot(join(ROOT, "docs/reference/e2b.md"));
-  });
+      expect(failed).toEqual([]);
+      await expect(describeTable()).toMatchFileSnapshot(join(ROOT, "docs/reference/e2b.md"));
+    },
+  );
 });
 
 /** A method that a new release of an SDK has is missing in the table until somebody tries it. */

@@ -4,7 +4,9 @@ import type { Sandbox as CodeSandbox } from "@e2b/code-interpreter";
 export interface Trial {
   /** One that lives through all trials. */
   readonly sandbox: CodeSandbox;
-  readonly options: { readonly apiKey: string; readonly apiUrl: string; readonly sandboxUrl: string };
+  readonly options: { readonly apiKey: string; readonly apiUrl?: string; readonly sandboxUrl?: string; readonly domain?: string };
+  /** What the names of ports end with. */
+  readonly domain: string;
   /** Whether the server may freeze sandboxes. */
   readonly canFreeze: boolean;
   /** One of its own. */

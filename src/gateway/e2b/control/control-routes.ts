@@ -22,7 +22,7 @@ export function controlRoutes(e2b: E2b): readonly Route[] {
     ...forkRoutes(e2b),
     ...templateRoutes(e2b),
     ...secretRoutes(e2b),
-    ...volumeRoutes(),
+    ...volumeRoutes(e2b),
     ...teamRoutes(),
   ];
 }

@@ -23,15 +23,25 @@ export async function createSandbox(e2b: E2b, caller: Principal, wish: MakeWish,
     pauseIdleMs: 0,
     network,
     isPublicOnly: true,
+    volumes: (wish.volumeMounts ?? []).map(({ name: volume, path }) => ({ volume, path })),
   };
-  return makeFrom(e2b, caller, { options, name: wish.templateID }, signal);
+  return unlessNoVolume(makeFrom(e2b, caller, { options, name: wish.templateID }, signal));
+}
+
+/** What of E2B's clients is to be named in a create is a fault of the create's. */
+async function unlessNoVolume(making: Promise<Sandbox>): Promise<Sandbox> {
+  try {
+    return await making;
+  } catch (cause) {
+    if (!(cause instanceof BelljarError && cause.code === "VOLUME_NOT_FOUND")) throw cause;
+    throw new BelljarError("ARGUMENTS_INVALID", cause.message, { cause });
+  }
 }
 
 export type MakeWish = CreateWish & { readonly timeout: number };
 
-function assertKept({ iam, volumeMounts, network, ...wish }: MakeWish): void {
+function assertKept({ iam, network, ...wish }: MakeWish): void {
   if (Object.keys(iam?.tokens ?? {}).length > 0) throw unsupported("iam: it issues no identities to sandboxes");
-  if ((volumeMounts ?? []).length > 0) throw unsupported("volumeMounts: it has no volumes yet");
   if ((network?.httpsPorts ?? []).length > 0) throw unsupported("httpsPorts: ports of a sandbox are asked by HTTP");
   assertLifecycle(wish);
 }

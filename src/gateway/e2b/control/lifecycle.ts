@@ -78,21 +78,26 @@ async function tellLost(sandbox: Sandbox): Promise<string> {
 
 /**
  * For the planes of sandboxes: resolves once the sandbox runs. A paused one is woken only if its maker chose so (`autoResume`), and never
- * started from its files. Else rejects with `SANDBOX_PAUSED` or `SANDBOX_STOPPED`, which these planes answer with 502.
+ * started from its files. Else rejects with `SANDBOX_PAUSED` or `SANDBOX_STOPPED`, which these planes answer with 502. The signal ends the wait for
+ * its turn, not a resume that has begun.
  */
-export async function assertAwake({ turns }: Pick<E2b, "turns">, sandbox: Sandbox): Promise<void> {
+export async function assertAwake({ turns }: Pick<E2b, "turns">, sandbox: Sandbox, signal?: AbortSignal): Promise<void> {
   if (!sandbox.ended) throw new BelljarError("SANDBOX_STOPPED", `Sandbox ${sandbox.id} is paused: connect to it, which starts it`);
   if (!sandbox.isPaused?.()) return;
-  await turns.run(turnOf(sandbox), async () => {
-    const { phase, pauseReason } = await sandbox.usage();
-    // One that sleeps while nobody uses it is woken by whoever does.
-    if (phase !== "paused" || pauseReason === "idle") return;
-    const info = await sandbox.info();
-    const made = madeWith(info.metadata);
-    if (!made?.autoResume) throw new BelljarError("SANDBOX_PAUSED", `Sandbox ${sandbox.id} is paused: connect to it, which resumes it`);
-    await sandbox.resume();
-    await sandbox.extend((made.timeout ?? DEFAULT_TIMEOUT_S) * 1_000, deadlineActionOf(made));
-  });
+  await turns.run(
+    turnOf(sandbox),
+    async () => {
+      const { phase, pauseReason } = await sandbox.usage();
+      // One that sleeps while nobody uses it is woken by whoever does.
+      if (phase !== "paused" || pauseReason === "idle") return;
+      const info = await sandbox.info();
+      const made = madeWith(info.metadata);
+      if (!made?.autoResume) throw new BelljarError("SANDBOX_PAUSED", `Sandbox ${sandbox.id} is paused: connect to it, which resumes it`);
+      await sandbox.resume();
+      await sandbox.extend((made.timeout ?? DEFAULT_TIMEOUT_S) * 1_000, deadlineActionOf(made));
+    },
+    signal,
+  );
 }
 
 /** The key of its turns. Nobody holds up another owner's. */

@@ -19,10 +19,6 @@ const schema = z.object({
   autoResume: z.boolean().optional(),
   allowPublicTraffic: z.boolean().optional(),
   maskRequestHost: z.string().optional(),
-  volumes: z
-    .array(z.object({ name: z.string(), path: z.string() }))
-    .readonly()
-    .optional(),
 });
 
 export type MadeWith = Readonly<z.output<typeof schema>>;

@@ -95,7 +95,7 @@ export function toListed(info: SandboxInfo, { pausedRetentionMs }: Pick<E2b["set
     diskSizeMB: toMebibytes(limits.diskBytes ?? 0),
     envdVersion: ENVD_VERSION,
     metadata: { ...metadataOf(info.metadata) },
-    volumeMounts: (madeWith(info.metadata)?.volumes ?? []).map(({ name, path }) => ({ name, path })),
+    volumeMounts: (info.volumes ?? []).map(({ name, path }) => ({ name, path })),
   };
 }
 

@@ -17,9 +17,13 @@ const FIRST_TIMEOUT_S = 15;
 
 /** Makes, lists, tells of and kills sandboxes. */
 export function sandboxRoutes(e2b: E2b): readonly Route[] {
+  const make = (timeout: number) => (asked: AskedToMake) => {
+    e2b.noteClient(asked.request.headers["user-agent"]);
+    return create(e2b, asked, timeout);
+  };
   return [
-    createRoute(e2b, "/sandboxes", FIRST_TIMEOUT_S),
-    createRoute(e2b, "/v2/sandboxes", DEFAULT_TIMEOUT_S),
+    createRoute("/sandboxes", make(FIRST_TIMEOUT_S)),
+    createRoute("/v2/sandboxes", make(DEFAULT_TIMEOUT_S)),
     ...listRoutes(e2b),
     defineRoute({
       method: "GET",
@@ -42,7 +46,9 @@ export function sandboxRoutes(e2b: E2b): readonly Route[] {
   ];
 }
 
-function createRoute(e2b: E2b, path: string, timeout: number): Route {
+type AskedToMake = Asked<unknown, unknown, CreateWish>;
+
+function createRoute(path: string, handle: (asked: AskedToMake) => Promise<SandboxAnswer>): Route {
   return defineRoute({
     method: "POST",
     path,
@@ -50,11 +56,11 @@ function createRoute(e2b: E2b, path: string, timeout: number): Route {
     summary: "Makes a sandbox, as E2B's SDKs ask for it",
     body: createSchema,
     answers: { 201: sandboxSchema },
-    handle: (asked) => create(e2b, asked, timeout),
+    handle,
   });
 }
 
-async function create(e2b: E2b, asked: Asked<unknown, unknown, CreateWish>, timeout: number): Promise<SandboxAnswer> {
+async function create(e2b: E2b, asked: AskedToMake, timeout: number): Promise<SandboxAnswer> {
   const { caller, body, signal, reached } = asked;
   const { id } = await createSandbox(e2b, caller, { ...body, timeout: body.timeout ?? timeout }, signal);
   reached(id);

@@ -1,58 +1,84 @@
 import * as z from "zod";
 import { BelljarError } from "../../../errors.ts";
-import { changes, OPEN, reads } from "../../auth/access.ts";
-import type { Route } from "../../routes/route.ts";
+import type { Volume, Volumes } from "../../../sandbox/volumes/volumes.ts";
+import type { Asked, Route } from "../../routes/route.ts";
 import { defineRoute } from "../../routes/route.ts";
-import type { RoutedSurface } from "../../surfaces/surface.ts";
 import type { E2b } from "../e2b.ts";
-import { secureReach } from "../e2b-domain.ts";
-import { controlErrors, controlStatus } from "../e2b-errors.ts";
+import { domainFor } from "../e2b-domain.ts";
+import { CHANGES, READS, READS_TOKENS } from "./scopes.ts";
 
-const SUMMARY = "Refused: volumes are not served yet";
-const READS = reads("toolset:sandbox");
-const CHANGES = changes("toolset:sandbox");
-const CONTENT = "/volumecontent";
+const path = "/volumes/:id";
+const params = z.object({ id: z.string().min(1).max(200) });
+const listedSchema = z.object({ volumeID: z.string(), name: z.string() });
+const openedSchema = listedSchema.extend({ token: z.string().describe("Opens the files of this volume alone"), domain: z.string() });
 
-type Refusal = Pick<Route, "method" | "path" | "access" | "takes">;
-
-/** Clients of E2B that ask for volumes learn why they get none. */
-export function volumeRoutes(): readonly Route[] {
-  const takes = { isOptional: true } as const;
+/** The caller's own volumes. Somebody else's and none are the same answer. */
+export function volumeRoutes(e2b: E2b): readonly Route[] {
+  const volumes = (): Volumes => e2b.volumes ?? keepsNone();
+  const { volumeQuotaBytes: quotaBytes } = e2b.settings;
   return [
-    refuse({ method: "POST", path: "/volumes", access: CHANGES, takes }),
-    refuse({ method: "GET", path: "/volumes", access: READS }),
-    refuse({ method: "GET", path: "/volumes/:id", access: READS }),
-    refuse({ method: "DELETE", path: "/volumes/:id", access: CHANGES }),
+    defineRoute({
+      method: "POST",
+      path: "/volumes",
+      access: CHANGES,
+      summary: "Makes a volume, a folder that sandboxes of the caller share",
+      body: z.object({ name: z.string().max(200) }),
+      answers: { 201: openedSchema },
+      async handle(asked) {
+        return opened(e2b, asked, await madeNew(volumes().create(asked.caller, { name: asked.body.name, quotaBytes })));
+      },
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/volumes",
+      access: READS,
+      summary: "The caller's volumes, by name",
+      answers: { 200: z.array(listedSchema).readonly() },
+      handle: async ({ caller }) => (await volumes().list(caller)).map(listed),
+    }),
+    defineRoute({
+      method: "GET",
+      path,
+      access: READS_TOKENS,
+      summary: "A volume, with the token of its files",
+      params,
+      answers: { 200: openedSchema },
+      handle: async (asked) => opened(e2b, asked, await volumes().get(asked.caller, asked.params.id)),
+    }),
+    defineRoute({
+      method: "DELETE",
+      path,
+      access: CHANGES,
+      summary: "Removes a volume with its files. 409 while a sandbox has it",
+      params,
+      answers: { 204: null },
+      handle: ({ caller, params: { id } }) => volumes().remove(caller, id),
+    }),
   ];
 }
 
-/** Files of volumes are asked for with a volume's token in the place of a key. There are no such tokens: everybody gets the same answer. */
-export function volumeContentSurface({ domain }: Pick<E2b, "domain">): RoutedSurface {
-  const path = `${CONTENT}/:id/:part`;
-  const takes = { types: ["application/octet-stream", "application/json"], isOptional: true, isUntyped: true } as const;
-  return {
-    kind: "routed",
-    name: "e2b-volumecontent",
-    reach: { prefixes: [CONTENT], ...secureReach(domain, `api${CONTENT}`) },
-    authentication: { opens: "e2b", localUser: "never" },
-    cors: "none",
-    shapeError: controlErrors,
-    statusOf: controlStatus,
-    routes: [
-      ...(["GET", "DELETE"] as const).map((method) => refuse({ method, path, access: OPEN })),
-      ...(["POST", "PUT", "PATCH"] as const).map((method) => refuse({ method, path, access: OPEN, takes })),
-    ],
-  };
+/** E2B's clients know 400 for a name that is taken. */
+async function madeNew(making: Promise<Volume>): Promise<Volume> {
+  try {
+    return await making;
+  } catch (cause) {
+    if (!(cause instanceof BelljarError && cause.code === "VOLUME_NAME_TAKEN")) throw cause;
+    throw new BelljarError("ARGUMENTS_INVALID", cause.message, { cause });
+  }
 }
 
-function refuse(refusal: Refusal): Route {
-  return defineRoute({
-    ...refusal,
-    summary: SUMMARY,
-    ...(refusal.takes && { body: z.unknown() }),
-    answers: { 200: null },
-    async handle() {
-      throw new BelljarError("NOT_SUPPORTED", "volumes are not served yet: use files of the sandbox or a snapshot");
-    },
-  });
+function listed({ id: volumeID, name }: Volume): z.output<typeof listedSchema> {
+  return { volumeID, name };
+}
+
+function opened(
+  { tokens, domain }: Pick<E2b, "tokens" | "domain">,
+  { origin }: Pick<Asked, "origin">,
+  volume: Volume,
+): z.output<typeof openedSchema> {
+  return { ...listed(volume), token: tokens.of("volume", volume.id), domain: domainFor(domain, origin) };
+}
+
+function keepsNone(): never {
+  throw new BelljarError("NOT_SUPPORTED", "This server keeps no volumes");
 }

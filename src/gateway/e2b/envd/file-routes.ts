@@ -15,6 +15,8 @@ import { unpackBody } from "./files/file-encoding.ts";
 import { ATTRIBUTE_PREFIX, parseMetadata } from "./files/file-metadata.ts";
 import type { FileUser } from "./files/file-user.ts";
 import { callAs, findFileUser, resolveFilePath } from "./files/file-user.ts";
+import type { ZipShares } from "./files/zip-shares.ts";
+import { createZipShares } from "./files/zip-shares.ts";
 import type { WrittenFile } from "./files/upload-files.ts";
 import { uploadBytes, uploadParts } from "./files/upload-files.ts";
 
@@ -51,10 +53,11 @@ const composition = z.object({
 
 /** Files as E2B's clients read and write them over plain HTTP. */
 export function fileRoutes(_e2b: E2b, admission: SandboxAdmission): readonly Route[] {
-  return [readRoute(admission), writeRoute(admission), composeRoute(admission)];
+  const zips = createZipShares();
+  return [readRoute(admission, zips), writeRoute(admission, zips), composeRoute(admission)];
 }
 
-function readRoute(admission: SandboxAdmission): Route {
+function readRoute(admission: SandboxAdmission, zips: ZipShares): Route {
   return defineRoute({
     method: "GET",
     path: "/files",
@@ -66,7 +69,8 @@ function readRoute(admission: SandboxAdmission): Route {
       const { sandbox, user } = await enter(admission, asked, asked.query.username);
       const path = resolveFilePath(asked.query.path ?? "", user);
       const { headers, method } = asked.request;
-      const question = { guest: sandbox.guest, user, path, headers, isHead: method === "HEAD", signal: asked.signal };
+      const takeZip = (): Disposable | undefined => zips.take(sandbox.owner);
+      const question = { guest: sandbox.guest, user, path, headers, isHead: method === "HEAD", signal: asked.signal, takeZip };
       const answer = await answerFile(question);
       asked.setStatus(answer.status);
       for (const [name, value] of Object.entries(answer.headers)) asked.setHeader(name, value);
@@ -75,7 +79,7 @@ function readRoute(admission: SandboxAdmission): Route {
   });
 }
 
-function writeRoute(admission: SandboxAdmission): Route {
+function writeRoute(admission: SandboxAdmission, zips: ZipShares): Route {
   return defineRoute({
     method: "POST",
     path: "/files",
@@ -87,6 +91,7 @@ function writeRoute(admission: SandboxAdmission): Route {
     answers: { 200: z.array(writtenSchema).readonly() },
     async handle(asked) {
       const metadata = parseMetadata(asked.request.headers);
+      using _place = takeUnzip(zips, admission.of(asked.request).owner, asked.request.headers["content-encoding"]);
       const body = unpackBody(asked.body, asked.request.headers["content-encoding"]);
       try {
         return await write(admission, asked, { body, metadata });
@@ -96,6 +101,15 @@ function writeRoute(admission: SandboxAdmission): Route {
       }
     },
   });
+}
+
+/** Throws `QUOTA_EXCEEDED` while none is free. */
+function takeUnzip(zips: ZipShares, owner: string, encoding = "identity"): Disposable | undefined {
+  if (["", "identity"].includes(encoding.trim().toLowerCase())) return undefined;
+  const place = zips.take(owner);
+  if (place) return place;
+  const message = "Too many packed files are being written: send the body without Content-Encoding, or try again";
+  throw new BelljarError("QUOTA_EXCEEDED", message, { retryAfterMs: 1_000 });
 }
 
 interface Writing {

@@ -50,9 +50,9 @@ export function watchRoutes({ log }: E2b, enter: (asked: Asked) => Promise<CallP
       input: watched,
       output: z.object({ watcherId: z.string() }),
       async handle(asked) {
-        const { sandbox, files, call, toPath } = await enter(asked);
+        const { sandbox, owner, files, call, toPath } = await enter(asked);
         const wish = { ...asked.body, path: toPath(asked.body.path) };
-        return { watcherId: await watchers.add(sandbox, (signal) => watchFolder(files, wish, { ...call, signal })) };
+        return { watcherId: await watchers.add({ sandbox, owner }, (signal) => watchFolder(files, wish, { ...call, signal })) };
       },
     }),
     defineUnary({

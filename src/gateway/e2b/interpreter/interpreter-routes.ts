@@ -33,11 +33,15 @@ const frameSchema = z
   .loose();
 
 /** What E2B's interpreter in a sandbox serves there, served in front of it by the contexts that `run_code` uses. */
-export function interpreterRoutes(e2b: Pick<E2b, "sandboxes">, admission: SandboxAdmission, keepaliveMs?: number): readonly Route[] {
+export function interpreterRoutes(
+  e2b: Pick<E2b, "sandboxes" | "tokens">,
+  admission: SandboxAdmission,
+  keepaliveMs?: number,
+): readonly Route[] {
   return [healthRoute(e2b), executeRoute(admission, keepaliveMs), ...contextRoutes(admission), ...contextChanges(admission)];
 }
 
-function healthRoute(e2b: Pick<E2b, "sandboxes">): Route {
+function healthRoute(e2b: Pick<E2b, "sandboxes" | "tokens">): Route {
   return defineRoute({
     method: "GET",
     path: "/health",

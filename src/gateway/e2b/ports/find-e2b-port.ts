@@ -85,10 +85,11 @@ interface Made {
 
 function openMade(e2b: Parts, { sandbox, ...parts }: Made): PortSandbox {
   return {
+    owner: sandbox.owner,
     dial: (port, signal) => sandbox.guest.dial(port, signal),
     links: () => sandbox.portLinks(),
-    async resume() {
-      await assertAwake(e2b, sandbox);
+    async resume(signal) {
+      await assertAwake(e2b, sandbox, signal);
       // One that sleeps because nobody used it: a connection that was kept would wait.
       await sandbox.resume();
     },

@@ -31,10 +31,10 @@ export interface StateParts extends Pick<ComparedState, "place" | "isPresent"> {
   readonly below: JailBase["below"];
 }
 
-type ComparedPlaces = Pick<StateView["sandbox"], "workspace"> & { readonly inside: Pick<Inside, "home" | "workspace"> };
+type ComparedPlaces = Pick<StateView["sandbox"], "workspace" | "mounts"> & { readonly inside: Pick<Inside, "home" | "workspace"> };
 
 /** The stacks of a state, as the jail mounts them. */
-export function comparedState({ workspace, inside }: ComparedPlaces, parts: StateParts): ComparedState {
+export function comparedState({ workspace, mounts = [], inside }: ComparedPlaces, parts: StateParts): ComparedState {
   const { template, below, ...state } = parts;
   const overlay = (target: string, name: string, lower: readonly string[]): ComparedOverlay => ({
     target,
@@ -56,6 +56,7 @@ export function comparedState({ workspace, inside }: ComparedPlaces, parts: Stat
       ...(template.programs === undefined ? [] : [INSIDE.programs]),
       ...template.binds.map(({ to }) => to),
       ...(workspace && !isCopied ? [inside.workspace] : []),
+      ...mounts.map(({ at }) => at),
     ],
   };
 }

@@ -19,6 +19,7 @@ import { DEFAULT_BASE } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import { makeRunFolder } from "../run-paths.ts";
 import type { NamespaceSandbox } from "../running-sandbox.ts";
+import { NO_SANDBOX, treeOf } from "../shared-folders.ts";
 import type { StorageKind } from "../storage.ts";
 import { removeStrays } from "./stray-subvolumes.ts";
 import { markHost } from "../template/host-mark.ts";
@@ -268,6 +269,12 @@ export class NamespaceStates implements StateStore {
       if (!hasGone) throw cause;
     }
     await this.folders.forget(id);
+  }
+
+  /** What sandboxes shared is removed as a layer is: with sub-ids nobody else may do it. The job opens every folder by a name, and follows no link. */
+  async removeShared(folder: string): Promise<void> {
+    const place = { ...this.#options.place({ id: NO_SANDBOX, generation: 1, folder }), storage: "home" } as const;
+    await this.#jobs.run({ kind: "remove", place, layer: { folder, files: treeOf(folder) } });
   }
 
   async rewind(run: Run, layers: readonly string[]): Promise<void> {

@@ -14,7 +14,8 @@ import { guestOf, tell, viewOf } from "../../../support/raise-lab.ts";
 
 const PROGRAMS =
   "cd /opt/belljar && ls && ls bin && for at in . bin bin/sudo; do touch $at 2>/dev/null && echo $at; done; rm -rf bin; ls bin";
-const WHOLE = "bin\nkernels\nsudo\nsudo\n";
+const OURS = "mcp-gateway\nsudo\n";
+const WHOLE = `bin\nkernels\n${OURS}${OURS}`;
 
 describe("what an image lacks", () => {
   it("one static program is enough", async () => {
@@ -171,7 +172,7 @@ describe.each(isRoot ? (["home", "tmpfs", "btrfs"] as const) : (["home", "tmpfs"
 it("a sandbox that is started again has the programs of this release", async () => {
   await using lab = await openImageLab();
   await using sandbox = await lab.sandbox([await lab.layer(addShell)]);
-  expect(await tell(sandbox.guest, "ls /opt/belljar/bin; echo x > /opt/x")).toBe("sudo\n");
+  expect(await tell(sandbox.guest, "ls /opt/belljar/bin; echo x > /opt/x")).toBe(OURS);
   await sandbox.running.stop();
   const tool = join(lab.path, "tool");
   await writeFile(tool, "#!/bin/sh\necho new\n");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createKeeperClient } from "../../../../src/runtime/guest/keeper-client.ts";
-import { openSocket } from "../../../../src/runtime/namespace/open-socket.ts";
+import { openSocket } from "../../../../src/runtime/guest/open-socket.ts";
 import { createLayerId, raisedName } from "../../../../src/runtime/namespace/states/layer-folders.ts";
 import { gapsOf } from "../../../../src/runtime/namespace/states/merge-plan.ts";
 import { readStack, writeStack } from "../../../../src/runtime/namespace/states/stack-file.ts";

@@ -6,7 +6,7 @@ import { setImmediate as turn, setTimeout as after } from "node:timers/promises"
 import { describe, expect, it } from "vitest";
 import { errnoOf } from "../../../../src/files/file-error.ts";
 import { createKeeperClient } from "../../../../src/runtime/guest/keeper-client.ts";
-import { openSocket } from "../../../../src/runtime/namespace/open-socket.ts";
+import { openSocket } from "../../../../src/runtime/guest/open-socket.ts";
 import { LayerFolders, raisedName } from "../../../../src/runtime/namespace/states/layer-folders.ts";
 import { readStack, writeStack } from "../../../../src/runtime/namespace/states/stack-file.ts";
 import type { RunningSandbox } from "../../../../src/runtime/runtime.ts";

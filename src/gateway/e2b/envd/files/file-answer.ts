@@ -27,6 +27,8 @@ export interface FileQuestion {
   /** Without its content. */
   readonly isHead: boolean;
   readonly signal: AbortSignal;
+  /** A place for packing. Undefined: none is free, and the bytes are sent as they are. */
+  readonly takeZip: () => Disposable | undefined;
 }
 
 /** Rejects as the guest does, in E2B's words. The content fails where the file ends before what its length promises. */
@@ -41,7 +43,8 @@ export async function answerFile(question: FileQuestion): Promise<FileAnswer> {
   const { start, end } = plan.range;
   const range = plan.isWhole ? {} : { offset: start, limit: end - start };
   const { content } = await wordFileErrors(path, () => guest.files.open(path, { ...call, ...range }));
-  return plan.encoding === "gzip" ? toGzip(plan, content) : toPlain(plan, content);
+  const place = plan.encoding === "gzip" ? question.takeZip() : undefined;
+  return place ? toGzip(plan, content, place) : toPlain(plan, content);
 }
 
 function assertFile(path: string, { type }: FileInfo): void {
@@ -151,10 +154,13 @@ async function* exactly(content: Readable, length: number): AsyncGenerator<Buffe
   throw new BelljarError("FILE_IO", "The file became shorter while it was read: read it again");
 }
 
-function toGzip({ status, headers }: Plan, content: Readable): FileAnswer {
+function toGzip({ status, headers }: Plan, content: Readable, place: Disposable): FileAnswer {
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
   finished(content, (error) => void (error && gzip.destroy(error)));
-  gzip.once("close", () => content.destroy());
+  gzip.once("close", () => {
+    place[Symbol.dispose]();
+    content.destroy();
+  });
   const { "accept-ranges": _, etag, ...rest } = headers;
   const told = { ...rest, "content-encoding": "gzip", ...(etag !== undefined && { etag: `W/${etag}` }) };
   return { status, headers: told, content: content.pipe(gzip) };

@@ -25,6 +25,9 @@ const LIMITS = { parts: PARTS_MAX, fieldSize: 1_024, headerPairs: 16, headerSize
  */
 export async function readFileParts(body: Readable, contentType: string, take: (part: FilePart) => Promise<void>): Promise<void> {
   const parser = createParser(contentType);
+  // It may finish while it is written to, at a closing delimiter behind no part.
+  const finished = once(parser, "finish");
+  finished.catch(() => undefined);
   const queue = new PartQueue(take);
   const broken = new Promise<never>((_resolve, reject) => {
     const fail = (cause: unknown): void => reject(malformed(cause));
@@ -38,7 +41,8 @@ export async function readFileParts(body: Readable, contentType: string, take: (
       await Promise.race([write(parser, chunk as Buffer), broken, queue.failed]);
       await Promise.race([queue.takenButLast(), broken]);
     }
-    await Promise.race([finish(parser), broken, queue.failed]);
+    parser.end();
+    await Promise.race([finished, broken, queue.failed]);
     await queue.taken();
   } catch (error) {
     parser.destroy();
@@ -61,12 +65,6 @@ function write(parser: BusboyInstance, chunk: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     parser.write(chunk, (error) => (error ? reject(malformed(error)) : resolve()));
   });
-}
-
-async function finish(parser: BusboyInstance): Promise<void> {
-  const finished = once(parser, "finish");
-  parser.end();
-  await finished;
 }
 
 function malformed(cause: unknown): BelljarError {

@@ -3,7 +3,12 @@ import { expect, it } from "vitest";
 import { createPolledWatchers } from "./polled-watchers.ts";
 import type { WatchEvent } from "./watch-events.ts";
 
-const LIMITS = { ofSandbox: 2, all: 3, events: 3, bytesOfSandbox: 4_096, idleMs: 60_000 };
+const LIMITS = { ofSandbox: 2, ofOwner: 3, all: 4, events: 3, bytesOfSandbox: 4_096, idleMs: 60_000 };
+
+/** Each sandbox has an owner of its own, unless one is named. */
+function at(sandbox: string, owner = `owner of ${sandbox}`) {
+  return { sandbox, owner };
+}
 
 /** A folder whose changes the test makes. */
 function openFolder() {
@@ -14,6 +19,7 @@ function openFolder() {
     change(...names: readonly string[]): void {
       for (const name of names) changes.emit("change", { name, type: "EVENT_TYPE_WRITE" });
     },
+    tell: (event: WatchEvent) => void changes.emit("change", event),
     fail: (error: Error) => void changes.emit("error", error),
     open: async (given: AbortSignal): Promise<AsyncIterable<WatchEvent>> => {
       signal = given;
@@ -38,7 +44,7 @@ const missing = expect.objectContaining({ code: "FILE_NOT_FOUND" }) as Error;
 it("gives each event once, to its own sandbox alone, until it is removed", async () => {
   using watchers = createPolledWatchers(LIMITS);
   const folder = openFolder();
-  const id = await watchers.add("one", folder.open);
+  const id = await watchers.add(at("one"), folder.open);
   folder.change("a", "b");
   await folder.settled();
   expect(watchers.take("one", id).map(({ name }) => name)).toEqual(["a", "b"]);
@@ -53,7 +59,7 @@ it("gives each event once, to its own sandbox alone, until it is removed", async
 it("ends one whose events nobody takes, and says so after those that wait", async () => {
   using watchers = createPolledWatchers(LIMITS);
   const folder = openFolder();
-  const id = await watchers.add("one", folder.open);
+  const id = await watchers.add(at("one"), folder.open);
   folder.change("a", "b", "c", "d");
   await folder.settled();
   expect(folder.isWatched()).toBe(false);
@@ -65,11 +71,14 @@ it("ends one whose events nobody takes, and says so after those that wait", asyn
 it("ends one with more bytes than a sandbox may have waiting, counted over its watchers", async () => {
   using watchers = createPolledWatchers({ ...LIMITS, events: 1_000 });
   const folders = [openFolder(), openFolder(), openFolder()];
-  const [first, second] = [await watchers.add("one", folders[0]?.open ?? fail), await watchers.add("one", folders[1]?.open ?? fail)];
-  await watchers.add("two", folders[2]?.open ?? fail);
+  const [first, second] = [
+    await watchers.add(at("one"), folders[0]?.open ?? fail),
+    await watchers.add(at("one"), folders[1]?.open ?? fail),
+  ];
+  await watchers.add(at("two"), folders[2]?.open ?? fail);
   folders[0]?.change("x".repeat(3_000));
   await folders[0]?.settled();
-  folders[1]?.change("y".repeat(2_000), "z");
+  folders[1]?.change("y".repeat(500), "z".repeat(1_000));
   folders[2]?.change("other");
   await folders[1]?.settled();
   expect(folders.map((folder) => folder.isWatched())).toEqual([true, false, true]);
@@ -83,7 +92,7 @@ const fail = (): Promise<never> => Promise.reject(new Error("no folder"));
 it("tells what ended the events", async () => {
   using watchers = createPolledWatchers(LIMITS);
   const folder = openFolder();
-  const id = await watchers.add("one", folder.open);
+  const id = await watchers.add(at("one"), folder.open);
   folder.fail(new Error("the sandbox has ended"));
   await folder.settled();
   expect(() => watchers.take("one", id)).toThrow("the sandbox has ended");
@@ -91,29 +100,69 @@ it("tells what ended the events", async () => {
 
 it("has a bounded number for a sandbox and in all, and counts none that was refused", async () => {
   using watchers = createPolledWatchers(LIMITS);
-  const add = (sandbox: string): Promise<string> => watchers.add(sandbox, openFolder().open);
+  const add = (sandbox: string, owner?: string): Promise<string> => watchers.add(at(sandbox, owner), openFolder().open);
   const refused = (): Promise<never> => Promise.reject(new Error("no such folder"));
-  for (let time = 0; time < 5; time += 1) await expect(watchers.add("one", refused)).rejects.toThrow("no such folder");
+  for (let time = 0; time < 5; time += 1) await expect(watchers.add(at("one"), refused)).rejects.toThrow("no such folder");
   const first = await add("one");
   await add("one");
   await expect(add("one")).rejects.toMatchObject({ code: "PROCESS_LIMIT" });
   await add("two");
-  await expect(add("two")).rejects.toMatchObject({ code: "PROCESS_LIMIT" });
+  await add("three");
+  await expect(add("four"), "in all").rejects.toMatchObject({ code: "PROCESS_LIMIT" });
   watchers.remove("one", first);
-  await add("two");
+  await add("four");
+});
+
+it("has a bounded number for the sandboxes of one owner, which leaves the rest to others", async () => {
+  using watchers = createPolledWatchers({ ...LIMITS, all: 10 });
+  const add = (sandbox: string, owner: string): Promise<string> => watchers.add(at(sandbox, owner), openFolder().open);
+  const first = await add("one", "ann");
+  await add("two", "ann");
+  await add("three", "ann");
+  await expect(add("four", "ann")).rejects.toMatchObject({ code: "PROCESS_LIMIT" });
+  await add("five", "bob");
+  watchers.remove("one", first);
+  await add("four", "ann");
+});
+
+it("counts all that an event holds, and gives it back when the events are taken or their watcher ends", async () => {
+  using watchers = createPolledWatchers({ ...LIMITS, events: 1_000, bytesOfSandbox: 5_000 });
+  const [folder, other] = [openFolder(), openFolder()];
+  const id = await watchers.add(at("one"), folder.open);
+  const removed = await watchers.add(at("one"), other.open);
+  const large = (name: string): WatchEvent => ({
+    name,
+    type: "EVENT_TYPE_WRITE",
+    entry: { name, path: name, type: "FILE_TYPE_FILE", metadata: { ["ä".repeat(1_000)]: "" } } as unknown as NonNullable<
+      WatchEvent["entry"]
+    >,
+  });
+  folder.tell(large("a"));
+  await folder.settled();
+  expect(watchers.take("one", id)).toHaveLength(1);
+  folder.tell(large("b"));
+  other.tell(large("c"));
+  await folder.settled();
+  watchers.remove("one", removed);
+  for (const name of ["d", "e"]) folder.tell(large(name));
+  await folder.settled();
+  expect(
+    watchers.take("one", id).map(({ name }) => name),
+    "two of 2 KB, and no third one",
+  ).toEqual(["b", "d"]);
 });
 
 it("ends those that nobody asks, and all when it is disposed", async () => {
   const watchers = createPolledWatchers({ ...LIMITS, idleMs: 1 });
   const folder = openFolder();
   const ended = new EventEmitter();
-  await watchers.add("one", async (signal) => {
+  await watchers.add(at("one"), async (signal) => {
     signal.addEventListener("abort", () => ended.emit("ended"));
     return folder.open(signal);
   });
   await once(ended, "ended");
   const others = createPolledWatchers(LIMITS);
-  await others.add("one", folder.open);
+  await others.add(at("one"), folder.open);
   expect(folder.isWatched()).toBe(true);
   others[Symbol.dispose]();
   expect(folder.isWatched()).toBe(false);

@@ -5,15 +5,22 @@ import type { WatchEvent } from "./watch-events.ts";
 /** Watches whose events wait here until their client asks for them. */
 export interface PolledWatchers extends Disposable {
   /** The events of one sandbox, until the signal that `open` gets aborts. Resolves with the id. Rejects with `PROCESS_LIMIT` for too many. */
-  add(sandbox: string, open: (signal: AbortSignal) => Promise<AsyncIterable<WatchEvent>>): Promise<string>;
+  add(place: WatchedPlace, open: (signal: AbortSignal) => Promise<AsyncIterable<WatchEvent>>): Promise<string>;
   /** What has come since the last time. Throws `FILE_NOT_FOUND` for one that this sandbox does not have, and once what ended the events. */
   take(sandbox: string, id: string): readonly WatchEvent[];
   /** Throws `FILE_NOT_FOUND`. */
   remove(sandbox: string, id: string): void;
 }
 
+export interface WatchedPlace {
+  readonly sandbox: string;
+  readonly owner: string;
+}
+
 export interface WatcherLimits {
   readonly ofSandbox: number;
+  /** Over all sandboxes of one owner: no owner takes the watchers of all others. */
+  readonly ofOwner: number;
   readonly all: number;
   /** Events that wait. With one more the watch ends: its client would miss changes. */
   readonly events: number;
@@ -23,10 +30,16 @@ export interface WatcherLimits {
   readonly idleMs: number;
 }
 
-const LIMITS: WatcherLimits = { ofSandbox: 32, all: 1_000, events: 10_000, bytesOfSandbox: 4 * 1024 * 1024, idleMs: 3_600_000 };
+const LIMITS: WatcherLimits = {
+  ofSandbox: 32,
+  ofOwner: 250,
+  all: 1_000,
+  events: 10_000,
+  bytesOfSandbox: 4 * 1024 * 1024,
+  idleMs: 3_600_000,
+};
 
-interface Watcher {
-  readonly sandbox: string;
+interface Watcher extends WatchedPlace {
   readonly stop: AbortController;
   readonly idle: NodeJS.Timeout;
   events: WatchEvent[];
@@ -36,25 +49,40 @@ interface Watcher {
 
 export function createPolledWatchers(limits = LIMITS): PolledWatchers {
   const watchers = new Map<string, Watcher>();
+  const waitingBytes = createSums();
   const end = (id: string): void => {
     const watcher = watchers.get(id);
+    if (!watcher) return;
     watchers.delete(id);
-    clearTimeout(watcher?.idle);
-    watcher?.stop.abort();
+    waitingBytes.add(watcher.sandbox, -watcher.bytes);
+    clearTimeout(watcher.idle);
+    watcher.stop.abort();
   };
   const find = (sandbox: string, id: string): Watcher => {
     const watcher = watchers.get(id);
     if (watcher?.sandbox === sandbox) return watcher;
     throw new BelljarError("FILE_NOT_FOUND", `watcher with id ${id} not found`);
   };
-  const ofSandbox = (sandbox: string): readonly Watcher[] => [...watchers.values()].filter((one) => one.sandbox === sandbox);
+  const count = (key: keyof WatchedPlace, value: string): number => [...watchers.values()].filter((one) => one[key] === value).length;
+  const isFull = ({ sandbox, owner }: WatchedPlace): boolean =>
+    watchers.size >= limits.all || count("owner", owner) >= limits.ofOwner || count("sandbox", sandbox) >= limits.ofSandbox;
+  const keep = (id: string, watcher: Watcher, event: WatchEvent): void => {
+    // One that was ended takes no more: nothing would give its bytes back.
+    if (watchers.get(id) !== watcher) return;
+    const bytes = Buffer.byteLength(JSON.stringify(event));
+    if (watcher.events.length >= limits.events || waitingBytes.of(watcher.sandbox) + bytes > limits.bytesOfSandbox)
+      throw new BelljarError("PROCESS_LIMIT", "Too many events wait: watch again, and ask more often");
+    watcher.events.push(event);
+    watcher.bytes += bytes;
+    waitingBytes.add(watcher.sandbox, bytes);
+  };
   return {
-    async add(sandbox, open) {
-      const own = ofSandbox(sandbox);
-      if (own.length >= limits.ofSandbox || watchers.size >= limits.all) throw tooMany(limits);
+    async add({ sandbox, owner }, open) {
+      if (isFull({ sandbox, owner })) throw tooMany(limits);
       const id = `w${randomBytes(16).toString("hex")}`;
       const watcher: Watcher = {
         sandbox,
+        owner,
         stop: new AbortController(),
         idle: setTimeout(() => end(id), limits.idleMs).unref(),
         events: [],
@@ -62,9 +90,7 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
       };
       watchers.set(id, watcher);
       try {
-        const hasRoom = (): boolean =>
-          watcher.events.length < limits.events && ofSandbox(sandbox).reduce((sum, { bytes }) => sum + bytes, 0) < limits.bytesOfSandbox;
-        void collect(watcher, await open(watcher.stop.signal), hasRoom);
+        void collect(watcher, await open(watcher.stop.signal), (event) => keep(id, watcher, event));
       } catch (error) {
         end(id);
         throw error;
@@ -74,6 +100,7 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
     take(sandbox, id) {
       const watcher = find(sandbox, id);
       const { events, failure } = watcher;
+      waitingBytes.add(sandbox, -watcher.bytes);
       watcher.events = [];
       watcher.bytes = 0;
       watcher.idle.refresh();
@@ -91,19 +118,30 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
   };
 }
 
-async function collect(watcher: Watcher, events: AsyncIterable<WatchEvent>, hasRoom: () => boolean): Promise<void> {
+async function collect(watcher: Watcher, events: AsyncIterable<WatchEvent>, keep: (event: WatchEvent) => void): Promise<void> {
   try {
-    for await (const event of events) {
-      if (!hasRoom()) throw new BelljarError("PROCESS_LIMIT", "Too many events wait: watch again, and ask more often");
-      watcher.events.push(event);
-      watcher.bytes += JSON.stringify(event).length;
-    }
+    for await (const event of events) keep(event);
   } catch (error) {
     watcher.failure = error;
     watcher.stop.abort();
   }
 }
 
-function tooMany({ ofSandbox, all }: WatcherLimits): BelljarError {
-  return new BelljarError("PROCESS_LIMIT", `A sandbox has at most ${ofSandbox} watchers, and a server ${all}: remove those that are done`);
+/** Running sums: an event costs the same however many watchers there are. A sum of nothing is forgotten. */
+function createSums(): { of(key: string): number; add(key: string, amount: number): void } {
+  const sums = new Map<string, number>();
+  const of = (key: string): number => sums.get(key) ?? 0;
+  return {
+    of,
+    add(key, amount) {
+      const sum = of(key) + amount;
+      if (sum === 0) sums.delete(key);
+      else sums.set(key, sum);
+    },
+  };
+}
+
+function tooMany({ ofSandbox, ofOwner, all }: WatcherLimits): BelljarError {
+  const message = `A sandbox has at most ${ofSandbox} watchers, the sandboxes of one owner ${ofOwner}, and a server ${all}: remove those that are done`;
+  return new BelljarError("PROCESS_LIMIT", message);
 }

@@ -4,13 +4,14 @@ import type { GatewayLog } from "../../../gateway-log.ts";
 import type { Route } from "../../../routes/route.ts";
 import type { StreamCall } from "../connect/define-stream.ts";
 import { defineClientStream, defineStream } from "../connect/define-stream.ts";
-import { callingUser, resolveFor, userUnknown } from "./calling-user.ts";
+import { callingUser, userUnknown } from "../calling-user.ts";
 import { toEndEvent } from "./end-event.ts";
 import type { EnvdProcess, Listening } from "./envd-process.ts";
 import { giveInput } from "./give-input.ts";
 import type { ProcessEvent, StartRequest } from "./messages.ts";
 import { connectRequest, empty, processEvent, startRequest, streamRequest } from "./messages.ts";
 import { toNote } from "./process-note.ts";
+import { resolveFor } from "./resolve-for.ts";
 import type { Launch, ProcessTable, Started } from "./process-table.ts";
 
 /** What the streams stand on. */

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { connect as connectTo, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { BelljarError } from "../../errors.ts";
-import { cancelled, unresponsive } from "../guest/guest-errors.ts";
-import { ANSWER_MS } from "../guest/patience.ts";
+import { cancelled, unresponsive } from "./guest-errors.ts";
+import { ANSWER_MS } from "./patience.ts";
 
 /** The kernel tells nobody when a listener's full queue has room again. */
 const TRY_AGAIN_MS = 20;

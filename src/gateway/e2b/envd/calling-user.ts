@@ -1,7 +1,5 @@
-import { posix } from "node:path";
 import type { IncomingMessage } from "node:http";
-import { BelljarError } from "../../../../errors.ts";
-import type { Sandbox } from "../../../../sandbox/sandbox.ts";
+import { BelljarError } from "../../../errors.ts";
 
 /** Names of accounts alone: the guest would also take numbers and groups. */
 const ACCOUNT = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}\$?$/;
@@ -19,12 +17,4 @@ export function callingUser({ headers }: Pick<IncomingMessage, "headers">): stri
 /** In E2B's words. */
 export function userUnknown(user: string, cause?: unknown): BelljarError {
   return new BelljarError("UNAUTHORIZED", `invalid username: '${user.slice(0, 64)}'`, { cause });
-}
-
-/** A path as a call of this user means it: a relative one begins at the user's home. Undefined for none. */
-export function resolveFor(user: string | undefined, path: string | undefined, { inside }: Pick<Sandbox, "inside">): string | undefined {
-  if (path === undefined || path === "") return undefined;
-  if (path.startsWith("/")) return path;
-  const home = user === "root" ? "/root" : user === undefined || user === "user" ? inside.home : `/home/${user}`;
-  return posix.join(home, path.replace(/^~(?=\/|$)/, "."));
 }

@@ -1,0 +1,129 @@
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openPortForward, type PortForward } from "../../src/network/ports/port-forward.ts";
+import type { Guest } from "../../src/runtime/guest/guest.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { type ContextLab, openContextLab } from "../support/context-lab.ts";
+import { NO_LISTENERS } from "../support/no-listeners.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const PORT = 6060;
+const START = `${ROOT}/deploy/service-image/start.sh`;
+const patiently = () => AbortSignal.timeout(60_000);
+
+type Process = Awaited<ReturnType<Guest["exec"]>>;
+
+/** Belljar in a sandbox of Belljar's, as in any machine that somebody else made. */
+describe("the tool server of a machine that somebody else made", () => {
+  let lab: ContextLab;
+  let machine: Sandbox;
+  let forward: PortForward;
+  let server: Process;
+
+  async function start(env: Readonly<Record<string, string>> = {}, ...argv: readonly string[]): Promise<Process> {
+    const own = { WORKSPACE_DIR: "/home/user/work", LOCAL_SECRET: "of the server", ...env };
+    return machine.guest.exec({ argv: ["sh", START, ...argv], env: own, signal: AbortSignal.timeout(120_000) });
+  }
+
+  /** What it says until it serves, or ends. */
+  async function saysOf(process: Process): Promise<string> {
+    let said = "";
+    for await (const chunk of process.stderr) {
+      said += String(chunk);
+      if (said.includes("Belljar serves")) break;
+    }
+    return said;
+  }
+
+  beforeAll(async () => {
+    lab = await openContextLab();
+    machine = await lab.sandbox({ workspace: { path: ROOT, mode: "ro" } });
+    await machine.guest.run({ argv: ["mkdir", "-p", "/home/user/work"], signal: patiently() });
+    const dial = (signal: AbortSignal) => machine.guest.dial(PORT, signal);
+    forward = await openPortForward({ dial, local: 0, listeners: NO_LISTENERS, onRefused: () => undefined });
+    server = await start();
+    await saysOf(server);
+  }, 120_000);
+  afterAll(async () => {
+    await forward[Symbol.asyncDispose]();
+    await lab[Symbol.asyncDispose]();
+  }, 60_000);
+
+  const url = (path: string): URL => new URL(path, `http://127.0.0.1:${forward.port}`);
+
+  async function connect(): Promise<Client> {
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(new StreamableHTTPClientTransport(url("/mcp")));
+    return client;
+  }
+
+  const call = async (client: Client, name: string, args: object) => {
+    const { content, isError } = await client.callTool({ name, arguments: { ...args } });
+    return `${isError ? "ERROR " : ""}${(content as { text?: string }[]).map(({ text }) => text).join("\n")}`;
+  };
+
+  it("runs commands and code and reads files where they are, and says that nothing is kept apart", async () => {
+    await using client = Object.assign(await connect(), { [Symbol.asyncDispose]: async () => client.close() });
+    expect(client.getInstructions()).toContain("Belljar runs inside it and keeps nothing apart");
+    const ran = await call(client, "run_command", { command: "pwd; id -un; echo ${LOCAL_SECRET:-none}; echo kept > note.txt" });
+    expect(ran).toContain("/home/user/work\nuser\nnone");
+    expect(await call(client, "read_file", { path: "note.txt" })).toContain("kept");
+    expect((await machine.guest.files.read("/home/user/work/note.txt", { signal: patiently() })).toString()).toBe("kept\n");
+    expect(await call(client, "run_code", { language: "python", code: "x = 20\nx + 1" })).toContain("21");
+    expect(await call(client, "run_code", { language: "python", code: "x + 2" }), "state is kept").toContain("22");
+  }, 60_000);
+
+  it("has no tool and no route for what it cannot do", async () => {
+    await using client = Object.assign(await connect(), { [Symbol.asyncDispose]: async () => client.close() });
+    const names = (await client.listTools()).tools.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["run_command", "run_code", "read_file", "search_content"]));
+    expect(names.filter((name) => /sandbox|template|script|tool_add|network/.test(name))).toEqual([]);
+    expect(await call(client, "sandbox", { action: "create" }).catch(String)).toMatch(/Belljar runs inside this machine/);
+    expect(await (await fetch(url("/health"))).json()).toMatchObject({ status: "ok" });
+    for (const path of ["/v1/sandboxes", "/v1/secrets", "/v2/sandboxes", "/add_mcp_tool", "/files?path=/etc/passwd"])
+      expect((await fetch(url(path))).status, path).toBe(404);
+    const doctor = (await (await fetch(url("/v1/doctor"))).json()) as { runtime: string; checks: { state: string }[] };
+    expect([doctor.runtime, new Set(doctor.checks.map(({ state }) => state))]).toEqual(["host", new Set(["absent"])]);
+  }, 60_000);
+
+  it("leaves nothing running when it is killed", async () => {
+    const client = await connect();
+    await call(client, "run_command", {
+      command: "exec 9>/home/user/held; flock 9; setsid sleep 1000 & setsid sleep 1000",
+      background: true,
+    });
+    const killed = machine.guest.run({ argv: ["pkill", "-KILL", "-f", "serve --inside"], signal: patiently() });
+    await killed;
+    // The lock is free when the last process is gone that inherited it.
+    expect((await machine.guest.run({ argv: ["flock", "/home/user/held", "echo", "gone"], signal: patiently() })).stdout.toString()).toBe(
+      "gone\n",
+    );
+    await client.close().catch(() => undefined);
+    await once(server.stdout.resume(), "close").catch(() => undefined);
+  }, 60_000);
+
+  it("is refused as root, beyond loopback without a token, and in a home with sandboxes", async () => {
+    const refused = async (command: string, user = "user") => {
+      const argv = ["sh", "-c", command];
+      const { stdout, stderr } = await machine.guest.run({ argv, user, env: { WORKSPACE_DIR: "/tmp" }, signal: patiently() });
+      return String(stdout) + String(stderr);
+    };
+    const serve = `node ${ROOT}/bin/belljar.js serve --inside`;
+    expect(await refused(`${serve} --listen 0.0.0.0:6070`)).toContain("token");
+    expect(await refused(`${serve} --mcp-config x.json`)).toContain("--mcp-config is not for --inside");
+    await refused(`mkdir -p $HOME/other/sandboxes/abc && echo '{"runtime":"namespace"}' > $HOME/other/sandboxes/abc/sandbox.json`);
+    expect(await refused(`${serve} --home $HOME/other`)).toContain("has sandboxes");
+    expect(await refused(`BELLJAR_RUNTIME=host node ${ROOT}/bin/belljar.js sandbox list`), "no other way to it").toContain(
+      'Unknown runtime "host"',
+    );
+    // Where a sandbox has one id alone, nobody in it is root.
+    const isRoot = (await refused("id -u", "root")).trim() === "0";
+    expect(isRoot ? await refused(`${serve} --home /root/b`, "root") : "--as-root").toContain("--as-root");
+
+    const byVariable = await start({ BELLJAR_HOST: "0.0.0.0", BELLJAR_PORT: "6071" });
+    expect(await saysOf(byVariable), "a variable opens nothing").toContain("http://127.0.0.1:6071/mcp");
+    byVariable.kill();
+  }, 60_000);
+});
