@@ -12,6 +12,8 @@ export interface BrowsersOptions {
   readonly path?: string | undefined;
   /** `browser.idleMs`. */
   readonly idleMs: number;
+  /** A tab that is not its session's current one is frozen after so long without a call. Default: a minute. */
+  readonly restMs?: number | undefined;
 }
 
 export interface BrowserCall {

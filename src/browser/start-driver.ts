@@ -11,6 +11,7 @@ const NAME = "browser";
 const MIB = 1_048_576;
 const MEMORY_MIN_BYTES = 512 * MIB;
 const SIGKILL = 9;
+const REST_MS = 60_000;
 const TAKE_MS = 2_000;
 const CLEAR_MS = 5_000;
 
@@ -19,16 +20,18 @@ type Place = Pick<Sandbox, "guest" | "info">;
 export interface StartOptions {
   readonly path?: string | undefined;
   readonly idleMs: number;
+  /** Default: a minute. */
+  readonly restMs?: number | undefined;
   /** Aborting gives the start up. */
   readonly signal: AbortSignal;
 }
 
 /** Starts the driver, and with it the browser. Resolves once Chromium runs. Rejects with `BROWSER_UNAVAILABLE` where none can run. */
-export async function startDriver(sandbox: Place, { path, idleMs, signal }: StartOptions): Promise<DriverConnection> {
+export async function startDriver(sandbox: Place, { path, idleMs, restMs = REST_MS, signal }: StartOptions): Promise<DriverConnection> {
   await assertMemory(sandbox);
   const { guest } = sandbox;
   const executables = path === undefined ? [DEBIAN] : [path, DEBIAN];
-  const process = await keep(guest, { executables });
+  const process = await keep(guest, { executables, restMs });
   const clear = async (pid: number): Promise<void> => {
     const options = { group: true, signal: AbortSignal.timeout(CLEAR_MS) };
     // Nothing is left of it, or the sandbox has ended.

@@ -53,4 +53,6 @@ export type ServerMessage =
 export interface DriverOptions {
   /** Chromium's program, the first that is there. */
   readonly executables: readonly string[];
+  /** A tab that is not its session's current one is frozen after so long without a call. */
+  readonly restMs: number;
 }

@@ -60,7 +60,7 @@ verifies(
         .call(EVALUATE, { expression: "1 + 1" }, { ...patiently(), timeoutMs })
         .then(
           ({ value }) => (sandbox === other ? value.json : "answered"),
-          (error: { readonly code?: string }) => String(error.code ?? error),
+          (error: { readonly code?: string }) => error.code ?? "no code",
         );
     expect(await evaluate(other, 40_000)).toBe("2");
     const before = process.memoryUsage.rss();

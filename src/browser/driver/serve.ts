@@ -1,22 +1,22 @@
-import type { BrowserContext } from "playwright-core";
 import type { DriverOptions, DriverRequest, ServerMessage } from "../wire.ts";
 import type { Channel } from "./channel.ts";
 import { launchChromium } from "./chromium.ts";
 import { forgetCookies, keepCookies, restoreCookies } from "./cookies.ts";
 import { DriverError, toFailure } from "./driver-error.ts";
-import { type BrowserFolders, browserFolders } from "./profile.ts";
+import { browserFolders } from "./profile.ts";
 import { runAction } from "./run-action.ts";
+import type { Place } from "./session.ts";
 import { Sessions } from "./sessions.ts";
 
 /** Starts the browser and serves its channel. The process ends with the browser. */
-export async function serve(channel: Channel, { executables }: DriverOptions): Promise<void> {
+export async function serve(channel: Channel, { executables, restMs }: DriverOptions): Promise<void> {
   const folders = browserFolders();
   try {
     const { context, child } = await launchChromium(executables, folders);
     child.once("exit", () => process.exit(1));
     await restoreCookies(context, folders);
     await channel.send({ type: "ready", version: context.browser()?.version() ?? "" });
-    const driver = new Driver({ channel, context, folders });
+    const driver = new Driver({ channel, context, folders, restMs });
     channel.listen((message) => void driver.take(message));
   } catch (error) {
     await channel.send({ type: "failed", error: toFailure(error, "BROWSER_UNAVAILABLE") });
@@ -24,10 +24,8 @@ export async function serve(channel: Channel, { executables }: DriverOptions): P
   }
 }
 
-interface Parts {
+interface Parts extends Place {
   readonly channel: Channel;
-  readonly context: BrowserContext;
-  readonly folders: BrowserFolders;
 }
 
 class Driver {
@@ -37,7 +35,7 @@ class Driver {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#sessions = new Sessions(parts.context, parts.folders);
+    this.#sessions = new Sessions(parts);
   }
 
   async take(message: ServerMessage): Promise<void> {

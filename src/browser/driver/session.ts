@@ -4,21 +4,24 @@ import type { BrowserFolders } from "./profile.ts";
 import { Tab, type Tabs } from "./tab.ts";
 
 export const TABS_MAX = 20;
-/** A tab that is not the current one is frozen after so long without a call. */
-const FREEZE_MS = 60_000;
+
+/** What the sessions of one browser share. */
+export interface Place {
+  readonly context: BrowserContext;
+  readonly folders: BrowserFolders;
+  readonly restMs: number;
+}
 
 /** What one session has open. */
 export class Session implements Tabs {
-  readonly #context: BrowserContext;
-  readonly #folders: BrowserFolders;
+  readonly #place: Place;
   readonly #tabs: Tab[] = [];
   readonly #timers = new Map<Tab, NodeJS.Timeout>();
   #current: Tab | undefined;
   #opening: Promise<Tab> | undefined;
 
-  constructor(context: BrowserContext, folders: BrowserFolders) {
-    this.#context = context;
-    this.#folders = folders;
+  constructor(place: Place) {
+    this.#place = place;
   }
 
   get all(): readonly Tab[] {
@@ -35,18 +38,18 @@ export class Session implements Tabs {
   }
 
   async open(): Promise<Tab> {
-    const pages = this.#context.pages();
+    const pages = this.#place.context.pages();
     // The one with which the browser has started.
     const first = pages.find((page) => page.url() === "about:blank" && !TAKEN.has(page));
     if (first) return this.adopt(first, true);
     if (pages.length >= TABS_MAX) throw new DriverError("TAB_LIMIT", `The browser has ${TABS_MAX} tabs; close one of them`);
-    return this.adopt(await this.#context.newPage(), true);
+    return this.adopt(await this.#place.context.newPage(), true);
   }
 
   /** A page that is there already belongs to this session from now on. */
   adopt(page: Page, isCurrent: boolean): Tab {
     TAKEN.add(page);
-    const tab = new Tab(page, { tabs: this, folders: this.#folders });
+    const tab = new Tab(page, { tabs: this, folders: this.#place.folders });
     page.once("close", () => this.forget(tab));
     this.#tabs.push(tab);
     if (isCurrent || !this.#current) this.#current = tab;
@@ -61,7 +64,7 @@ export class Session implements Tabs {
   /** It is used now. */
   touch(tab: Tab): void {
     clearTimeout(this.#timers.get(tab));
-    const timer = setTimeout(() => this.#rest(tab), FREEZE_MS);
+    const timer = setTimeout(() => this.#rest(tab), this.#place.restMs);
     this.#timers.set(tab, timer);
   }
 

@@ -2,6 +2,7 @@ import type { CDPSession, Dialog, Page } from "playwright-core";
 import { Turns } from "../../async/turns.ts";
 import { Downloads } from "./downloads.ts";
 import { DriverError } from "./driver-error.ts";
+import { setFrozen } from "./freeze.ts";
 import type { BrowserFolders } from "./profile.ts";
 import { TabLog } from "./tab-log.ts";
 
@@ -87,13 +88,13 @@ export class Tab {
   async freeze(): Promise<void> {
     if (this.#isFrozen || this.turns.isBusy || this.page.isClosed()) return;
     this.#isFrozen = true;
-    await (await this.cdp()).send("Page.setWebLifecycleState", { state: "frozen" });
+    await setFrozen(this.page, await this.cdp(), true);
   }
 
   async thaw(): Promise<void> {
     if (!this.#isFrozen) return;
     this.#isFrozen = false;
-    await (await this.cdp()).send("Page.setWebLifecycleState", { state: "active" });
+    await setFrozen(this.page, await this.cdp(), false);
   }
 
   /** Whether its thread still runs what it is given. */

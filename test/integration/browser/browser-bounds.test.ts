@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { EVALUATE } from "../../../src/browser/actions/evaluate.ts";
+import { NAVIGATE } from "../../../src/browser/actions/navigate.ts";
+import { openBrowserLab, patiently } from "../../support/browser-lab.ts";
+
+/** A site with a small file, one without an end, and a page. Says when somebody leaves. */
+const SITE = `require("http").createServer((asked, answer) => {
+  if (asked.url === "/") return answer.setHeader("content-type", "text/html").end("<title>site</title>");
+  answer.setHeader("content-disposition", 'attachment; filename="' + encodeURIComponent(asked.url.slice(1)) + '"');
+  answer.setHeader("content-type", "application/octet-stream");
+  if (asked.url !== "/endless") return answer.end("content");
+  const block = Buffer.alloc(1 << 20);
+  const more = () => { while (answer.write(block)); };
+  answer.on("drain", more).on("close", () => console.log("left"));
+  more();
+}).listen(8000, "127.0.0.1", () => console.log("listens"))`;
+
+it("bounds downloads, tabs and their windows, freezes those that nobody uses, and has renderers die first", async () => {
+  await using lab = await openBrowserLab({ restMs: 500 });
+  const { sandbox } = lab;
+  const { signal } = patiently();
+  const site = await sandbox.guest.exec({ argv: ["node", "-e", SITE], stdin: false, signal });
+  const said = site.stdout.setEncoding("utf8")[Symbol.asyncIterator]();
+  expect((await said.next()).value).toBe("listens\n");
+  const tab = lab.session();
+  const evaluate = (expression: string) => tab.call(EVALUATE, { expression }, patiently());
+  const run = async (script: string): Promise<string> =>
+    (await sandbox.guest.run({ argv: ["sh", "-c", script], signal })).stdout.toString().trim();
+
+  await tab.call(NAVIGATE, { url: "http://127.0.0.1:8000/" }, patiently());
+  const downloads = await sandbox.guest.files
+    .makeDirectory("Downloads", { signal })
+    .then(() => sandbox.guest.files.watch("Downloads", { signal }));
+  await evaluate("location.href = '/small.txt'");
+  for await (const { path } of downloads) if (path === "small.txt") break;
+  expect(await run("cat ~/Downloads/small.txt")).toBe("content");
+
+  await evaluate("location.href = '/endless'");
+  expect((await said.next()).value).toBe("left\n");
+  expect(await run("ls ~/Downloads")).toBe("small.txt");
+
+  await evaluate(`new Promise((done) => {
+    globalThis.all = Array.from({ length: 1000 }, () => window.open(''));
+    for (const one of all.filter(Boolean)) one.document.addEventListener('freeze', () => done('frozen'));
+  })`);
+  expect(Number((await evaluate("all.filter((one) => one && !one.closed).length")).value.json)).toBeLessThan(20);
+
+  const score = (pattern: string) => run(`cat /proc/$(pgrep -f -- ${pattern} | head -1)/oom_score_adj`);
+  expect(Number(await score("--type=renderer"))).toBeGreaterThan(Number(await score("--remote-debugging-pipe")));
+}, 60_000);
