@@ -7,6 +7,14 @@ const FRAME_MS = 500;
 const LOAD_MS = 5_000;
 const DOWNLOAD_MS = 3_000;
 
+const FRAMES = new WeakMap<Tab, string>();
+
+async function findFrame(cdp: CDPSession): Promise<string> {
+  await cdp.send("Page.enable");
+  const { frameTree } = await cdp.send("Page.getFrameTree");
+  return frameTree.frame.id;
+}
+
 /** Which documents the main frame of a tab gets while something is done to it. */
 export class DocumentWatch implements Disposable {
   readonly #cdp: CDPSession;
@@ -26,11 +34,12 @@ export class DocumentWatch implements Disposable {
     cdp.on("Page.frameStoppedLoading", this.#stop);
   }
 
+  /** A page that a dialog holds answers no question, so each is asked once: its main frame stays the same. */
   static async open(tab: Tab): Promise<DocumentWatch> {
     const cdp = await tab.cdp();
-    await cdp.send("Page.enable");
-    const { frameTree } = await cdp.send("Page.getFrameTree");
-    return new DocumentWatch(cdp, frameTree.frame.id);
+    const frame = FRAMES.get(tab) ?? (await findFrame(cdp));
+    FRAMES.set(tab, frame);
+    return new DocumentWatch(cdp, frame);
   }
 
   /** The tab has another document than before. */
