@@ -101,11 +101,12 @@ async function buildBrowserDriver() {
   mkdirSync(join(to, "lib"), { recursive: true });
   for (const name of PLAYWRIGHT_FILES) replace(join(to, name), readFileSync(join(from, name)));
   await bundle({ "browser-driver": "src/browser/driver/driver.ts" }, "dist/kernels", { extension: "mjs" });
+  await bundle({ "browser-eyes": "src/browser/page/eyes.ts" }, "dist/kernels", { format: "iife" });
   run([process.execPath, "dist/kernels/browser-driver.mjs", "--write-code-cache"]);
 }
 
 /** Chunks are named by content, and stale ones stay a while: a process of the last build may still ask for them. */
-async function bundle(input, outDir, { external = [], extension = "js", intro = "" }) {
+async function bundle(input, outDir, { external = [], extension = "js", intro = "", format = "es" }) {
   const { build } = await import("vite");
   const result = await build({
     configFile: false,
@@ -121,7 +122,7 @@ async function bundle(input, outDir, { external = [], extension = "js", intro = 
       target: "node20",
       rolldownOptions: {
         input,
-        output: { format: "es", intro, entryFileNames: `[name].${extension}`, chunkFileNames: "chunks/[name]-[hash].js" },
+        output: { format, intro, entryFileNames: `[name].${extension}`, chunkFileNames: "chunks/[name]-[hash].js" },
       },
     },
   });
@@ -144,13 +145,13 @@ async function buildLibrary() {
 /** What callers are shown of the built-in tools. None of them is called, so they get nothing to work with. */
 async function buildToolList() {
   const load = (path) => import(pathToFileURL(join(DIST, "lib", path)).href);
-  const [{ builtinTools }, { toFacts }, { loadConfig }, { LANGUAGES }] = await Promise.all(
+  const [{ builtinTools, otherBuiltinTools }, { toFacts }, { loadConfig }, { LANGUAGES }] = await Promise.all(
     ["tools/builtin-tools.js", "catalog/late-tools.js", "config/config.js", "interpreter/language.js"].map(load),
   );
   const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
   const interpreter = { languages: LANGUAGES };
   const tools = builtinTools({ interpreter, sandboxes: {}, shells: {}, late: {}, texts: {}, web: { search: {} }, config });
-  replace(join(DIST, "tools.json"), JSON.stringify(tools.map(toFacts)));
+  replace(join(DIST, "tools.json"), JSON.stringify([...tools, ...otherBuiltinTools()].map(toFacts)));
 }
 
 function readStamps() {

@@ -13,6 +13,7 @@ const CHECKS = [
   ["lint", [...bin("oxlint/bin/oxlint"), "--type-aware"]],
   ["patterns", [...bin("oxlint/bin/oxlint"), "-c", ".oxlintrc.patterns.json"]],
   ["types", [...bin("typescript/bin/tsc"), "--noEmit"]],
+  ["types of what runs in pages", [...bin("typescript/bin/tsc"), "--noEmit", "-p", "src/browser/page"]],
   ["unused code", [...bin("knip/bin/knip.js"), "--no-progress"]],
   ["reference pages", [process.execPath, "scripts/docs.mjs", "--check"]],
 ];

@@ -260,7 +260,7 @@ class Door {
         if (tool.annotations.openWorldHint || tool.tellsRefusals) call.trail.refusals ??= await watchRefusals(sandbox);
         return sandbox;
       },
-      results: { keep: (text) => results.keep(principal, text), read: (id, range) => results.read(principal, id, range) },
+      results: { keep: (text, how) => results.keep(principal, text, how), read: (id, range) => results.read(principal, id, range) },
       progress: (progress) => call.progress?.(progress),
       log: (level, data, logger) => call.log?.(level, data, logger),
       tools: this.#finder(principal),

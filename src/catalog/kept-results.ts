@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import { characterStart } from "./result.ts";
-import type { ByteRange, KeptPart } from "./tool.ts";
+import type { ByteRange, KeepOptions, KeptPart } from "./tool.ts";
 
 /** What is kept of results that were cut, for their owners and projects alone, and of tokens of one owner for those that have no fewer toolsets. */
 export interface KeptResults {
   /** Answers the URI under which the text can be read. What no longer fits pushes the oldest out. */
-  keep(principal: Principal, text: string): string;
+  keep(principal: Principal, text: string, options?: KeepOptions): string;
   /** A part of it; one that has gone, or is another owner's, rejects with `RESOURCE_NOT_FOUND`. */
   read(principal: Principal, id: string, range: ByteRange): KeptPart;
   list(principal: Principal): readonly { readonly id: string; readonly uri: string; readonly bytes: number; readonly keptAt: Date }[];
@@ -32,6 +32,7 @@ interface Kept {
   readonly project?: string;
   readonly toolsets?: readonly string[];
   readonly bytes: Buffer;
+  readonly isOutside: boolean;
   readonly keptAt: Date;
 }
 
@@ -51,7 +52,7 @@ class MemoryResults implements KeptResults {
     this.#now = now;
   }
 
-  keep({ id: owner, grants, project }: Principal, text: string): string {
+  keep({ id: owner, grants, project }: Principal, text: string, { isOutside = false }: KeepOptions = {}): string {
     const whole = Buffer.from(text);
     const { textBytes } = this.#limits;
     const bytes = whole.length > textBytes ? Buffer.from(whole.subarray(0, characterStart(whole, textBytes))) : whole;
@@ -59,6 +60,7 @@ class MemoryResults implements KeptResults {
     this.#kept.set(id, {
       owner,
       bytes,
+      isOutside,
       keptAt: this.#now(),
       ...(project && { project: project.folder }),
       ...(grants?.toolsets && { toolsets: grants.toolsets }),
@@ -72,10 +74,16 @@ class MemoryResults implements KeptResults {
     const kept = this.#kept.get(id);
     if (!kept || !mayRead(principal, kept))
       throw new BelljarError("RESOURCE_NOT_FOUND", `No result "${id.slice(0, 40)}"; results are kept for an hour`);
-    const { bytes } = kept;
+    const { bytes, isOutside } = kept;
     const start = characterEnd(bytes, offset);
     const end = characterEnd(bytes, Math.min(bytes.length, start + Math.min(limit, PART_BYTES)));
-    return { text: bytes.toString("utf8", start, end), offset: start, bytes: end - start, total: bytes.length };
+    return {
+      text: bytes.toString("utf8", start, end),
+      offset: start,
+      bytes: end - start,
+      total: bytes.length,
+      ...(isOutside && { isOutside }),
+    };
   }
 
   list(principal: Principal) {

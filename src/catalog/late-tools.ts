@@ -23,9 +23,9 @@ export function lateTools(facts: readonly ToolFacts[], load: () => Promise<reado
 }
 
 function lateTool({ input, output, value, ...facts }: ToolFacts, load: () => Promise<readonly Tool[]>): Tool {
-  const { name } = facts;
+  const { name, toolset } = facts;
   const loaded = async (): Promise<Tool> => {
-    const tool = (await load()).find((candidate) => candidate.name === name);
+    const tool = (await load()).find((candidate) => candidate.name === name && candidate.toolset === toolset);
     if (!tool) throw new BelljarError("INTERNAL", `There is no code for the tool "${name}": build Belljar again`);
     return tool;
   };

@@ -1,4 +1,5 @@
 import { BelljarError } from "../errors.ts";
+import type { Principal } from "../sandbox/sandbox.ts";
 import type { Caller, ChangeListener } from "./caller.ts";
 import type { Tool } from "./tool.ts";
 
@@ -28,6 +29,15 @@ export function fixedTools(tools: readonly Tool[]): ToolSource {
     byName.set(tool.name, tool);
   }
   return { list: () => tools, find: (_caller, name) => byName.get(name), onChange: () => () => undefined };
+}
+
+/** A source for the principals that `has` names. Its answer for a principal is always the same. */
+export function sourceFor(source: ToolSource, has: (principal: Principal) => boolean): ToolSource {
+  return {
+    list: (caller) => (has(caller.principal) ? source.list(caller) : []),
+    find: (caller, name) => (has(caller.principal) ? source.find(caller, name) : undefined),
+    onChange: (listener) => source.onChange(listener),
+  };
 }
 
 function assertFits({ name, description }: Tool): void {

@@ -143,8 +143,13 @@ export interface Progress {
 /** The caller's results that were cut. */
 export interface ResultStore {
   /** Keeps a text that is too long to answer; answers its URI. */
-  keep(text: string): string;
+  keep(text: string, options?: KeepOptions): string;
   read(id: string, range: ByteRange): KeptPart;
+}
+
+export interface KeepOptions {
+  /** Others wrote the text: whoever shows a part of it marks it with `markOutside`. */
+  readonly isOutside?: boolean;
 }
 
 /** In bytes of the whole text. */
@@ -160,6 +165,8 @@ export interface KeptPart {
   readonly bytes: number;
   /** Of the whole. */
   readonly total: number;
+  /** Others wrote it: it is shown as `markOutside` makes it. */
+  readonly isOutside?: true;
 }
 
 export type CallLogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";

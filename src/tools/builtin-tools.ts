@@ -6,6 +6,10 @@ import type { ShellSessions } from "../interpreter/lasting/shell-sessions.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import { noTemplates, type Templates } from "../template/templates.ts";
 import type { Texts } from "../text/texts.ts";
+import { browserTools } from "./browser/browser-tools.ts";
+import type { BrowserSource } from "./browser/browser-call.ts";
+import { noBrowsers } from "./browser/no-browsers.ts";
+import { browserIiTools } from "./browser-ii/browser-ii-tools.ts";
 import { createExecuteCode } from "./code/execute-code.ts";
 import { contexts } from "./code/contexts.ts";
 import { createRunCode } from "./code/run-code.ts";
@@ -45,6 +49,8 @@ export interface BuiltinToolsOptions {
   /** Paths inside of the search programs, where they are not the ones that Belljar puts into its sandboxes. */
   readonly programs?: SearchPrograms;
   readonly web?: WebToolsOptions;
+  /** Absent: none are started, and the tools say so. */
+  readonly browsers?: BrowserSource;
   /** Absent: none are kept, and the tools say so. */
   readonly templates?: () => Promise<Templates>;
   /** Absent: none are kept, and the tools say so. */
@@ -58,7 +64,7 @@ export interface BuiltinToolsOptions {
 
 /** The tools that come with Belljar, in the order in which they are listed. */
 export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
-  const { interpreter, sandboxes, shells, late, texts, snippetsDirectory, programs, portUrls, web, templates, config } = options;
+  const { interpreter, sandboxes, shells, late, texts, snippetsDirectory, programs, portUrls, web, browsers, templates, config } = options;
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     createRunCode(config),
@@ -75,9 +81,15 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
     ...gitTools,
     ...npmTools,
     ...webTools(web),
+    ...browserTools(browsers ?? noBrowsers),
     ...userTools({ life: options.userTools ?? noUserTools, texts, agentPublish: options.agentPublish ?? false }),
     searchTools,
     describeToolTool,
     callTool,
   ];
+}
+
+/** Those of the toolset that has other tools under names of `builtinTools`. Only who names it has them. */
+export function otherBuiltinTools({ browsers = noBrowsers }: Pick<BuiltinToolsOptions, "browsers"> = {}): readonly Tool[] {
+  return browserIiTools(browsers);
 }

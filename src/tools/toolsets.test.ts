@@ -110,6 +110,14 @@ it("refuses a toolset that there is not, and names those that there are", () => 
   expect(() => parseToolScope({ toolsets: ["fils"], readOnly: false })).toThrow(/no toolset "fils": choose of all, files/);
 });
 
+it("refuses two toolsets that exclude one another, and names both", () => {
+  for (const others of [["browser"], ["all"], ["files", "all", "browser"]]) {
+    const parse = (): unknown => parseToolScope({ toolsets: ["browser-ii", ...others], readOnly: false });
+    expect(parse, others.join()).toThrow(/browser and browser-ii exclude one another/);
+  }
+  expect(parseToolScope({ toolsets: ["browser-ii", "files"], readOnly: false })).toMatchObject({ toolsets: ["browser-ii", "files"] });
+});
+
 it("takes all together with others as all", () => {
   expect(parseToolScope({ toolsets: ["files", "all"], readOnly: true })).toEqual({ toolsets: "all", readOnly: true });
 });

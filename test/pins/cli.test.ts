@@ -8,7 +8,7 @@ it("keeps every command with its options", () => {
   const lines = COMMANDS.map((spec) => [invocation(spec), ...Object.keys(spec.options).map((name) => `--${name}`)].join(" "));
   expect(lines).toMatchInlineSnapshot(`
     [
-      "serve --host --port --admin-port --tls-domain --workspace --network --memory --cpus --pids --disk --open-files --timeout --snippets --tools --mcp-config --toolsets --read-only --e2b-debug --legacy-sse --sse",
+      "serve --host --port --admin-port --tls-domain --workspace --network --memory --cpus --pids --disk --open-files --timeout --snippets --tools --mcp-config --toolsets --read-only --e2b-debug --inside --listen --as-root --legacy-sse --sse",
       "mcp --workspace --network --memory --cpus --pids --disk --open-files --timeout --sandbox --all-sandboxes --gateway --snippets --tools --mcp-config --toolsets --read-only",
       "run FILE|- [ARGS...] --lang --workspace --network --memory --cpus --env --timeout --json",
       "exec ID [--] ARGV... --interactive --tty --cwd --env --user --timeout",

@@ -3,7 +3,7 @@ import { describeTool } from "../../src/catalog/description.ts";
 import { toFacts } from "../../src/catalog/late-tools.ts";
 import { readToolFacts } from "../../src/cli/compose/tool-facts.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { builtinTools, otherBuiltinTools } from "../../src/tools/builtin-tools.ts";
 import { LANGUAGES } from "../../src/interpreter/language.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
@@ -19,15 +19,18 @@ const interpreter = {
 const search = { search: () => Promise.reject(new Error("nothing is searched here")) };
 const shells = createShellSessions(config);
 const texts = createTestTexts();
-const tools = builtinTools({
-  interpreter,
-  sandboxes: createNoSandboxes(),
-  shells,
-  late: new LateCommands(),
-  texts,
-  web: { search },
-  config,
-});
+const tools = [
+  ...builtinTools({
+    interpreter,
+    sandboxes: createNoSandboxes(),
+    shells,
+    late: new LateCommands(),
+    texts,
+    web: { search },
+    config,
+  }),
+  ...otherBuiltinTools(),
+];
 const shown = tools.map((tool) => ({ ...describeTool(tool), value: tool.value?.schema }));
 
 /** Models and their prompts know these names and arguments. */
@@ -101,6 +104,26 @@ it("keeps every built-in tool with its arguments and results", () => {
       "npm_test: args path env timeout_ms sandbox -> text stdout stderr exit_code duration_ms timed_out truncated",
       "web_visit: url whole_page max_bytes sandbox -> text url status content_type title content total_bytes next_offset rest_uri incomplete",
       "web_search: query -> text results answer",
+      "browser_navigate: url go timeout_ms sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree status",
+      "browser_snapshot: ref selector offset max_bytes sandbox -> text url title text",
+      "browser_click: ref selector coordinate_x coordinate_y double_click button modifiers sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_type: ref selector coordinate_x coordinate_y text append slowly submit sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_fill_form: fields submit sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_press_key: key sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_select_option: ref selector coordinate_x coordinate_y values sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_hover: ref selector coordinate_x coordinate_y sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_drag: start_ref start_selector coordinate_x_start coordinate_y_start end_ref end_selector coordinate_x_end coordinate_y_end sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_scroll: ref selector coordinate_x coordinate_y direction pixels sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_wait_for: text text_gone selector url timeout_ms sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_evaluate: expression ref selector timeout_ms sandbox -> text json",
+      "browser_screenshot: ref selector full_page marks format max_width max_height sandbox -> text url title width height scale cut marks",
+      "browser_tabs: action index url sandbox -> text tabs",
+      "browser_upload_file: ref selector coordinate_x coordinate_y paths sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_handle_dialog: accept text sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_console: level limit sandbox -> text lines omitted",
+      "browser_network: contains failed limit sandbox -> text requests omitted",
+      "browser_pdf: path landscape sandbox -> text path bytes",
+      "browser_close: sandbox -> text closed",
       "tool_draft: name language code requirements sdist network secrets limits calls reuse timeout_ms tests -> data name state version newest language tools is_shared problem network secrets requirements calls_tools tests",
       "tool_test: name -> data version passed tests",
       "tool_publish: name -> data name state version newest language tools is_shared problem",
@@ -109,6 +132,21 @@ it("keeps every built-in tool with its arguments and results", () => {
       "search_tools: query limit -> data tools total",
       "describe_tool: name -> data name title description input_schema output_schema annotations",
       "call_tool: name arguments -> text ",
+      "browser_navigation: url sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_restart: url sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_click: ref selector coordinate_x coordinate_y double_click button modifiers sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_enter_text: text coordinate_x coordinate_y press_enter override sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_enter_multi_texts: enter_texts sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_drag: start_ref start_selector coordinate_x_start coordinate_y_start end_ref end_selector coordinate_x_end coordinate_y_end sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_get_select_options: index sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_select_dropdown_option: index option sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_press_key: key sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_scroll_down: sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_scroll_up: sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_switch_tab: index sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_open_new_tab: sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_view_interactive_elements: sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
+      "browser_wait: sandbox -> text url title navigated loading dialog dialogs downloads opened errors failures tree",
     ]
   `);
 });

@@ -1,10 +1,15 @@
 import * as z from "zod";
 import { EVALUATE_MAX_BYTES } from "../frames.ts";
 import { defineAction } from "./action.ts";
+import { ELEMENT_FIELDS, TEXT_MAX, timeoutMs } from "./fields.ts";
 
-const SCRIPT_MAX = 262_144;
+export const EVALUATE_FIELDS = {
+  expression: z.string().min(1).max(TEXT_MAX).describe("An expression, or a function that is called, with the element if one is named"),
+  ...ELEMENT_FIELDS,
+  timeout_ms: timeoutMs,
+};
 
-const Args = z.object({ expression: z.string().min(1).max(SCRIPT_MAX) });
+const Args = z.object(EVALUATE_FIELDS);
 export type EvaluateArgs = z.infer<typeof Args>;
 
 /** A text, which is nobody's object: a page may nest a value deeper than a reader has stack. */

@@ -7,6 +7,7 @@ import type { BrowserContext } from "playwright-core";
 import { commandLine } from "../flags.ts";
 import { DriverError } from "./driver-error.ts";
 import { loadPlaywright } from "./load-playwright.ts";
+import { registerEyes } from "./page-eyes.ts";
 import { prepareProfile, type BrowserFolders } from "./profile.ts";
 
 const LAUNCH_MS = 30_000;
@@ -30,7 +31,8 @@ export async function launchChromium(executables: readonly string[], folders: Br
   // Of the driver's own process group, which the guest kills as one.
   const child = spawn(executable, args, { stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"] });
   const died = diesEarly(child);
-  const chromium = loadPlaywright();
+  const { chromium, selectors } = loadPlaywright();
+  await registerEyes(selectors, new URL("browser-eyes.js", import.meta.url));
   const restore = adopt(child);
   try {
     const launched = chromium.launchPersistentContext(folders.profile, {

@@ -34,14 +34,23 @@ export class Downloads {
   #isWatched = false;
   #tooLarge = new Set<string>();
   #running = new Map<string, Download>();
+  readonly #taking = new Set<Promise<void>>();
 
   constructor(place: Place) {
     this.#place = place;
-    place.page.on("download", (download) => void this.#take(download));
+    place.page.on("download", (download) => {
+      const taking = this.#take(download).finally(() => this.#taking.delete(taking));
+      this.#taking.add(taking);
+    });
   }
 
   get all(): readonly DownloadState[] {
     return this.#all;
+  }
+
+  /** Resolves when those that run now have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#taking);
   }
 
   async #take(download: Download): Promise<void> {

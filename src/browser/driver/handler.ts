@@ -16,6 +16,8 @@ export interface Handler<Args, Value> {
   /** Of the action. */
   readonly name: string;
   readonly isUrgent?: boolean;
+  /** Its tab may be closed when it is done. */
+  readonly endsTab?: boolean;
   /** The signal aborts at the deadline, and when the caller cancels. Throws `DriverError`; playwright's errors are translated. */
   run(tab: Tab, args: Args, signal: AbortSignal): Promise<Answer<Value>>;
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Script } from "node:vm";
-import type { BrowserType } from "playwright-core";
+import type { BrowserType, Selectors } from "playwright-core";
 
 /** The package's own files lie beside the driver (`scripts/build.mjs`). They are not bundled: they find one another by their places. */
 const LIB = join(import.meta.dirname, "playwright-core/lib");
@@ -12,8 +12,13 @@ const UTILS = "utilsBundle";
 
 type Load = (id: string) => unknown;
 
-export function loadPlaywright(): BrowserType {
-  return load(LIB).chromium;
+export interface Playwright {
+  readonly chromium: BrowserType;
+  readonly selectors: Selectors;
+}
+
+export function loadPlaywright(): Playwright {
+  return load(LIB).playwright;
 }
 
 /** Written once, when Belljar is built, by whoever builds it. Another release of Node takes no notice of it. */
@@ -23,11 +28,11 @@ export function writeCodeCache(): void {
 }
 
 interface Core {
-  readonly inprocess: { readonly playwright: { readonly chromium: BrowserType } };
+  readonly inprocess: { readonly playwright: Playwright };
 }
 
 interface Loaded {
-  readonly chromium: BrowserType;
+  readonly playwright: Playwright;
   readonly scripts: ReadonlyMap<string, Script>;
 }
 
@@ -50,7 +55,7 @@ function load(folder: string, isWhole = false): Loaded {
   native("./bootstrap");
   const core = run(CORE, (id) => (id === `./${UTILS}` ? later : native(id))) as Core;
   if (isWhole) needUtils();
-  return { chromium: core.inprocess.playwright.chromium, scripts };
+  return { playwright: core.inprocess.playwright, scripts };
 }
 
 /**

@@ -13,7 +13,8 @@ export async function runAction(session: Session, request: DriverRequest, signal
   session.touch(tab);
   const work = async (): Promise<Answer<unknown>> => {
     await tab.thaw();
-    return within(tab, handler.run(tab, request.args as never, signal), signal);
+    const running = handler.run(tab, request.args as never, signal);
+    return handler.endsTab === true ? unlessAborted(running, signal) : within(tab, running, signal);
   };
   return handler.isUrgent === true ? work() : tab.turns.run(work, signal);
 }

@@ -28,6 +28,10 @@ export class Session implements Tabs {
     return this.#tabs;
   }
 
+  get shown(): Tab | undefined {
+    return this.#current;
+  }
+
   /** The tab to which a call goes that names none; opened if there is none. */
   async current(): Promise<Tab> {
     return this.#current ?? (await (this.#opening ??= this.open().finally(() => (this.#opening = undefined))));

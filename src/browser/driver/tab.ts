@@ -4,10 +4,13 @@ import { Downloads } from "./downloads.ts";
 import { DriverError } from "./driver-error.ts";
 import { setFrozen } from "./freeze.ts";
 import type { BrowserFolders } from "./profile.ts";
+import { TabLog } from "./tab-log.ts";
 
 /** Those that a tab belongs to: the tabs of one session, in the order in which they were opened. */
 export interface Tabs {
   readonly all: readonly Tab[];
+  /** To which calls go. */
+  readonly shown: Tab | undefined;
   /** A new tab, which is the current one from now on. */
   open(): Promise<Tab>;
   select(tab: Tab): void;
@@ -25,6 +28,7 @@ export class Tab {
   readonly tabs: Tabs;
   readonly turns = new Turns();
   readonly downloads: Downloads;
+  readonly log: TabLog;
   /** Rejects when the page is gone while something is done to it. */
   readonly lost: Promise<never>;
   #dialog: Dialog | undefined;
@@ -36,6 +40,7 @@ export class Tab {
     this.page = page;
     this.tabs = tabs;
     this.downloads = new Downloads({ page, folders, cdp: () => this.cdp() });
+    this.log = new TabLog(page);
     page.on("dialog", (dialog) => this.#takeDialog(dialog));
     this.lost = new Promise((_, reject) => {
       page.once("crash", () => {

@@ -8,7 +8,7 @@ import { createCallQuota } from "../../catalog/call-quota.ts";
 import type { Quota } from "../../catalog/policy.ts";
 import { narrowScope } from "../../catalog/narrow-scope.ts";
 import { lateTools } from "../../catalog/late-tools.ts";
-import { fixedTools } from "../../catalog/tool-source.ts";
+import { fixedTools, sourceFor } from "../../catalog/tool-source.ts";
 import { configureLanguages } from "../../interpreter/configured-languages.ts";
 import { createBelljarPrompts } from "../../mcp/prompts/belljar-prompts.ts";
 import { createBelljarResources } from "../../mcp/resources/belljar-resources.ts";
@@ -20,10 +20,10 @@ import type { ResourceDoor } from "../../mcp/server/resource-door.ts";
 import { ConnectedDefaults } from "../../sandbox/connected-defaults.ts";
 import type { KeptDefault } from "../../sandbox/default-sandboxes.ts";
 import { workspaceWithin } from "../../sandbox/grants.ts";
-import type { DefaultWishes } from "../../sandbox/sandbox.ts";
+import type { DefaultWishes, Principal } from "../../sandbox/sandbox.ts";
 import { findHostHint, introduce, tellSurroundings } from "../../sandbox/surroundings.ts";
 import { placeOfWorkspace } from "../../sandbox/workspace/workspace-place.ts";
-import { isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
+import { BROWSER_II, hasBrowserIi, isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
 import { findSnippets } from "./find-snippets.ts";
 import { configuredPolicy } from "./configured-policy.ts";
 import type { LocalStack } from "./open-stack.ts";
@@ -117,6 +117,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
   });
   const unknown = (cause: unknown): void => log.error({ err: cause }, "The templates of the configured languages cannot be looked for");
   void reportMissingTemplates(languages, { stack, log }).catch(unknown);
+  const narrowed = (principal: Principal) => narrowScope(scope, principal.grants);
   const facts = readToolFacts(languages);
   const needing = facts.filter(({ toolset, callsTools }) => NEED_SANDBOXES.has(toolset) || callsTools === true);
   const unusable = inside ? Object.fromEntries(needing.map(({ name }) => [name, ALONE])) : {};
@@ -124,17 +125,26 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     const { openBuiltinTools } = await import("./open-builtin-tools.ts");
     return openBuiltinTools(stack, { snippetsDirectory, portOrigin, toolServers });
   });
+  const load = async () => (await builtin()).tools;
+  const ofBrowserIi = (wanted: boolean) =>
+    fixedTools(
+      lateTools(
+        facts.filter(({ toolset }) => (toolset === BROWSER_II) === wanted),
+        load,
+      ),
+    );
   const quota = createCallQuota({ defaults: config.quotas });
   const catalog = createCatalog({
     sources: [
-      fixedTools(lateTools(facts, async () => (await builtin()).tools)),
+      // First, because a caller who has it has its tools under names that `browser` has too.
+      sourceFor(ofBrowserIi(true), (principal) => hasBrowserIi(narrowed(principal).toolsets)),
+      ofBrowserIi(false),
       ...(inside ? [] : [userTools.source]),
       ...(hub ? [hub] : []),
     ],
     sandboxes,
     scope: (principal) => {
-      const narrowed = narrowScope(scope, principal.grants);
-      return { ...narrowed, without: { ...unusable, ...(!toolServers.has(principal) && NO_SEARCH) } };
+      return { ...narrowed(principal), without: { ...unusable, ...(!toolServers.has(principal) && NO_SEARCH) } };
     },
     onScopeChange: (listener) => toolServers.onChange(listener),
     quota,

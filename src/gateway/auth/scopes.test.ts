@@ -48,6 +48,14 @@ it("lets a network of all outdo what is named beside it, and one of none take no
   expect(parseScopes(["network:npm", "network:none"])).toEqual({ network: { allow: ["npm"] } });
 });
 
+it("refuses toolsets that exclude one another", () => {
+  expect(parseScopes(["toolset:browser-ii"])).toEqual({ toolsets: ["browser-ii"] });
+  const both = ["toolset:browser", "toolset:browser-ii"];
+  expect(() => parseScopes(both)).toThrow(
+    expect.objectContaining({ code: "ARGUMENTS_INVALID", message: expect.stringContaining("exclude") }),
+  );
+});
+
 it("describes in the help of the command what it takes", () => {
   const lines = describeScopes().map(([scope, description]) => `  ${scope.padEnd(26)}${description}`);
   expect(SCOPES.split("\n").slice(1)).toEqual(lines);

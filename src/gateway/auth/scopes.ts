@@ -4,6 +4,7 @@ import { BelljarError } from "../../errors.ts";
 import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
 import type { Limits, Workspace } from "../../runtime/runtime.ts";
+import { findClash } from "../../tools/toolsets.ts";
 import type { Area, Grants, Quotas, TokenSurface } from "../../sandbox/sandbox.ts";
 
 /** Adds one scope to the grants of the scopes before it. */
@@ -85,14 +86,20 @@ export function describeScopes(): readonly (readonly [scope: string, description
   return Object.entries(SCOPES).map(([name, { value, description }]) => [value === undefined ? name : `${name}:${value}`, description]);
 }
 
-/** Throws `ARGUMENTS_INVALID` for an unknown scope: a token must never have more rights than its maker meant. */
+/**
+ * Throws `ARGUMENTS_INVALID` for an unknown scope, because a token must never have more rights than its maker meant, and for toolsets that
+ * exclude one another.
+ */
 export function parseScopes(scopes: readonly string[]): Grants {
-  return scopes.reduce<Grants>((grants, text) => {
+  const granted = scopes.reduce<Grants>((grants, text) => {
     const [name = "", ...rest] = text.split(":");
     const scope = Object.hasOwn(SCOPES, name) ? SCOPES[name] : undefined;
     if (!scope || (scope.value === undefined) !== (rest.length === 0)) throw unknown(text);
     return scope.apply(grants, rest.join(":"));
   }, {});
+  const clash = findClash(granted.toolsets ?? []);
+  if (clash !== undefined) throw new BelljarError("ARGUMENTS_INVALID", clash);
+  return granted;
 }
 
 function toolRight(what: string): Grants {

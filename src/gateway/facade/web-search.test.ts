@@ -78,7 +78,7 @@ it("searches through the caller's tool server, with the credential that was give
     results: [{ title: "Jars", url: "http://jars.test/", snippet: "All of them" }],
     answer: null,
   });
-  expect(textOf(result)).toBe("1. Jars\nhttp://jars.test/\nAll of them");
+  expect(textOf(result)).toMatch(/^\[Outside text .*\n1\. Jars\nhttp:\/\/jars\.test\/\nAll of them\n\[Outside text [0-9a-f]{24} ends\]$/);
   expect(place.outside.asked).toMatchObject([{ what: "POST /base/web-search", headers: { authorization: `Bearer ${KEY}` } }]);
   expect(JSON.parse(place.outside.asked[0]?.body ?? "")).toEqual({ query: "bell jars", session_id: "abc123" });
 });

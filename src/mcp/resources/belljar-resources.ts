@@ -1,4 +1,5 @@
 import type { Catalog } from "../../catalog/catalog.ts";
+import { markOutside } from "../../catalog/outside-text.ts";
 import type { ResourceContent } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { hasToolset } from "../../sandbox/grants.ts";
@@ -150,8 +151,8 @@ class BelljarResources implements ResourceDoor {
 
   /** What is left of it, if there is more than one read answers, is named by a content of its own. */
   #result(principal: Principal, { id, uri, ...range }: Of<"result"> & { readonly uri: string }): readonly ResourceContent[] {
-    const { text, offset, bytes, total } = this.#options.catalog.results.read(principal, id, range);
-    const whole = { uri, mimeType: "text/plain", text };
+    const { text, offset, bytes, total, isOutside } = this.#options.catalog.results.read(principal, id, range);
+    const whole = { uri, mimeType: "text/plain", text: isOutside ? markOutside(text) : text };
     const next = offset + bytes;
     if (range.limit !== undefined || next === total) return [whole];
     const rest = { uri: `belljar://results/${id}?offset=${next}`, mimeType: "text/plain" };

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { markOutside } from "../../catalog/outside-text.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 
 const PART_MAX = 262_144;
@@ -46,7 +47,7 @@ export const readResult = defineTool({
     const next = end < part.total ? end : null;
     const note = next === null ? `[End; ${part.total} bytes in all]` : `[Go on with offset ${next}; ${part.total} bytes in all]`;
     return textResult({ text: part.text, offset: part.offset, next_offset: next, total_bytes: part.total }, [
-      { type: "text", text: part.text },
+      { type: "text", text: part.isOutside ? markOutside(part.text) : part.text },
       { type: "text", text: note },
     ]);
   },

@@ -1,18 +1,52 @@
 import { EVALUATE_MAX_BYTES } from "../../frames.ts";
 import type { EvaluateArgs, EvaluateValue } from "../../actions/evaluate.ts";
-import { DriverError, toFailure } from "../driver-error.ts";
+import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
+import type { Tab } from "../tab.ts";
+import { ACT_MS, assertNoDialog, reasoned } from "./act.ts";
+import { toLocator } from "./target.ts";
+
+const FUNCTION = /^\s*(?:async\b\s*)?(?:function\b|\([^()]*\)\s*=>|[\w$]+\s*=>)/;
 
 export const evaluate = defineHandler<EvaluateArgs, EvaluateValue>({
   name: "evaluate",
-  async run({ page }, { expression }) {
-    const value: unknown = await page.evaluate(expression).catch((error: unknown) => {
-      throw new DriverError("SCRIPT_FAILED", toFailure(error).message, { cause: error });
-    });
-    const json = JSON.stringify(value) ?? "undefined";
-    const bytes = Buffer.byteLength(json);
-    if (bytes > EVALUATE_MAX_BYTES)
-      throw new DriverError("RESULT_TOO_LARGE", `The value has ${bytes} bytes as JSON, at most ${EVALUATE_MAX_BYTES} come back`);
-    return { value: { json } };
+  async run(tab, args) {
+    assertNoDialog(tab);
+    using opening = tab.nextDialog();
+    const evaluating = reasoned(() => run(tab, args));
+    const held = opening.dialog.then(() => assertNoDialog(tab));
+    evaluating.catch(() => undefined);
+    held.catch(() => undefined);
+    return { value: { json: toJson(await Promise.race([evaluating, held])) } };
   },
 });
+
+async function run(tab: Tab, args: EvaluateArgs): Promise<unknown> {
+  const { expression } = args;
+  const isFunction = FUNCTION.test(expression);
+  const locator = await toLocator(tab, args);
+  if (locator)
+    return locator.evaluate(asFunction(`(element) => (${expression}\n)${isFunction ? "(element)" : ""}`), undefined, { timeout: ACT_MS });
+  return isFunction ? tab.page.evaluate(asFunction(expression)) : tab.page.evaluate(expression);
+}
+
+/** Playwright sends a function as its text; one of the caller's never runs here. It needs no `eval`, which a page's policy may forbid. */
+function asFunction(source: string): () => unknown {
+  return Object.assign(() => undefined, { toString: () => source });
+}
+
+function toJson(value: unknown): string {
+  const json = stringify(value) ?? "undefined";
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= EVALUATE_MAX_BYTES) return json;
+  const most = `at most ${EVALUATE_MAX_BYTES} come back: return less of it`;
+  throw new DriverError("RESULT_TOO_LARGE", `The value has ${bytes} bytes as JSON, ${most}`);
+}
+
+function stringify(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw new DriverError("SCRIPT_FAILED", `The value is none of JSON: ${error instanceof Error ? error.message : ""}`);
+  }
+}

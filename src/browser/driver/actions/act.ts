@@ -1,0 +1,100 @@
+import type { ChangeFacts, DownloadFacts } from "../../actions/change.ts";
+import { CHANGE_LINES_MAX, TITLE_MAX, TREE_CHANGE_MAX, URL_MAX } from "../../actions/change-limits.ts";
+import type { DownloadState } from "../downloads.ts";
+import { DriverError } from "../driver-error.ts";
+import type { Answer } from "../handler.ts";
+import { captureTree, tellTreeChange, type TreeState } from "../page-view.ts";
+import type { Tab } from "../tab.ts";
+import { tellDialog } from "../tab-log.ts";
+import { toReason } from "./playwright-reasons.ts";
+import { DocumentWatch, settle } from "./settle.ts";
+
+/** Playwright's own limit. It is below the call's deadline, so that the reason comes and not the deadline alone. */
+export const ACT_MS = 8_000;
+
+interface Before {
+  readonly tree: TreeState | undefined;
+  readonly tabs: readonly Tab[];
+  readonly downloads: readonly DownloadState[];
+  readonly counts: { readonly console: number; readonly failures: number; readonly dialogs: number };
+}
+
+export interface ActOptions {
+  /** It is done although a dialog holds the page. */
+  readonly isUrgent?: boolean;
+  /** The tree of before is of no use. */
+  readonly leaves?: boolean;
+}
+
+/** Does something to a page, and answers what changed. A dialog that opens meanwhile ends it: the page is held until that is answered. */
+export async function act(tab: Tab, work: () => Promise<unknown>, options: ActOptions = {}): Promise<Answer<ChangeFacts>> {
+  const { isUrgent = false, leaves = isUrgent } = options;
+  if (!isUrgent) assertNoDialog(tab);
+  const before = await look(tab, leaves);
+  using documents = await DocumentWatch.open(tab);
+  using opening = tab.nextDialog();
+  const doing = reasoned(work).then(() => settle(tab, documents));
+  doing.catch(() => undefined);
+  await Promise.race([doing, opening.dialog]);
+  return { value: await tellChange(tab, before, documents) };
+}
+
+/** What is done to a page while a dialog holds it would wait for the dialog. Throws `DIALOG_OPEN`. */
+export function assertNoDialog({ dialog }: Tab): void {
+  if (!dialog) return;
+  const { kind, message } = tellDialog(dialog);
+  const said = JSON.stringify(message.slice(0, 200));
+  throw new DriverError("DIALOG_OPEN", `A dialog holds the page, ${kind} ${said}: answer it with browser_handle_dialog`);
+}
+
+/** With playwright's errors as reasons. */
+export async function reasoned<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toReason(error);
+  }
+}
+
+async function look(tab: Tab, leaves: boolean): Promise<Before> {
+  const { console, failures, dialogs } = tab.log;
+  return {
+    tree: leaves ? undefined : await captureTree(tab.page),
+    tabs: [...tab.tabs.all],
+    downloads: [...tab.downloads.all],
+    counts: { console: console.count, failures: failures.count, dialogs: dialogs.count },
+  };
+}
+
+async function tellChange(tab: Tab, before: Before, documents: DocumentWatch): Promise<ChangeFacts> {
+  const { page, log, dialog, tabs, downloads } = tab;
+  const open = dialog && tellDialog(dialog);
+  const dialogs = log.dialogs.since(before.counts.dialogs);
+  const isNew = documents.hasNew;
+  const tree = open || isNew || !before.tree ? undefined : await tellTreeChange(page, before.tree, TREE_CHANGE_MAX);
+  return {
+    url: page.url().slice(0, URL_MAX),
+    title: open ? "" : (await page.title().catch(() => "")).slice(0, TITLE_MAX),
+    navigated: isNew,
+    loading: documents.isLoading,
+    ...(open && { dialog: open }),
+    dialogs: (open ? dialogs.slice(0, -1) : dialogs).slice(-CHANGE_LINES_MAX),
+    downloads: downloads.all.filter((one) => !before.downloads.includes(one)).map(tellDownload),
+    opened: tabs.all.flatMap((one, index) =>
+      before.tabs.includes(one) || one === tab ? [] : [{ index, url: one.page.url().slice(0, URL_MAX) }],
+    ),
+    errors: errorsSince(tab, before.counts.console),
+    failures: log.failures.since(before.counts.failures).slice(-CHANGE_LINES_MAX),
+    ...(tree !== undefined && { tree }),
+  };
+}
+
+function errorsSince({ log }: Tab, count: number): string[] {
+  const errors = log.console.since(count).filter(({ level }) => level === "error");
+  return errors.slice(-CHANGE_LINES_MAX).map(({ text }) => text);
+}
+
+function tellDownload({ url, name, state }: DownloadState): DownloadFacts {
+  if (state.kind === "done") return { url, name, state: "done", path: state.path };
+  return { url, name, state: state.kind, ...(state.kind === "failed" && { problem: state.why }) };
+}

@@ -1,0 +1,10 @@
+import type { ChangeFacts } from "../../actions/change.ts";
+import type { HandleDialogArgs } from "../../actions/handle-dialog.ts";
+import { defineHandler } from "../handler.ts";
+import { act } from "./act.ts";
+
+export const handleDialog = defineHandler<HandleDialogArgs, ChangeFacts>({
+  name: "handle_dialog",
+  isUrgent: true,
+  run: (tab, { accept, text }) => act(tab, () => tab.answerDialog(accept, text), { isUrgent: true }),
+});

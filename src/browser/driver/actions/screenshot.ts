@@ -1,0 +1,85 @@
+import type { CDPSession } from "playwright-core";
+import { TITLE_MAX, URL_MAX } from "../../actions/change-limits.ts";
+import { PICTURE_MAX_BYTES } from "../../frames.ts";
+import type { ScreenshotArgs, ScreenshotValue } from "../../actions/screenshot.ts";
+import { DriverError } from "../driver-error.ts";
+import { defineHandler, type Picture } from "../handler.ts";
+import { drawMarks } from "../page-view.ts";
+import type { Tab } from "../tab.ts";
+import { ACT_MS, assertNoDialog, reasoned } from "./act.ts";
+import { toLocator } from "./target.ts";
+
+const WIDTH = 1_280;
+const HEIGHT = 720;
+const WHOLE_HEIGHT = 4_000;
+const QUALITY = 80;
+
+/** In pixels of the document. */
+interface Area {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+interface Shot {
+  readonly area: Area;
+  readonly scale: number;
+  readonly isCut: boolean;
+}
+
+export const screenshot = defineHandler<ScreenshotArgs, ScreenshotValue>({
+  name: "screenshot",
+  async run(tab, args) {
+    assertNoDialog(tab);
+    return reasoned(async () => {
+      const cdp = await tab.cdp();
+      const shot = fit(await findArea(tab, cdp, args), args);
+      await using marked = args.marks === true ? await drawMarks(tab.page) : undefined;
+      const picture = await take(cdp, shot, args.format ?? "jpeg");
+      const [width, height] = [Math.round(shot.area.width * shot.scale), Math.round(shot.area.height * shot.scale)];
+      const { page } = tab;
+      const facts = {
+        url: page.url().slice(0, URL_MAX),
+        title: (await page.title()).slice(0, TITLE_MAX),
+        width,
+        height,
+        scale: shot.scale,
+      };
+      return { value: { ...facts, cut: shot.isCut, marks: [...(marked?.marks ?? [])] }, picture };
+    });
+  },
+});
+
+async function findArea(tab: Tab, cdp: CDPSession, args: ScreenshotArgs): Promise<Area> {
+  const locator = await toLocator(tab, args);
+  if (locator) await locator.scrollIntoViewIfNeeded({ timeout: ACT_MS });
+  const { cssLayoutViewport: view, cssContentSize: content } = await cdp.send("Page.getLayoutMetrics");
+  if (args.full_page) return { x: 0, y: 0, width: content.width, height: content.height };
+  if (!locator) return { x: view.pageX, y: view.pageY, width: view.clientWidth, height: view.clientHeight };
+  const box = await locator.boundingBox({ timeout: ACT_MS });
+  if (!box || box.width < 1 || box.height < 1) throw new DriverError("ACTION_FAILED", "The element has no place on the page: it is hidden");
+  return { x: box.x + view.pageX, y: box.y + view.pageY, width: box.width, height: box.height };
+}
+
+/** Made smaller to fit; a whole page only to its width, as nobody could read it otherwise: its end is cut off. */
+function fit(area: Area, { full_page: isWhole = false, max_width, max_height }: ScreenshotArgs): Shot {
+  const [width, height] = [max_width ?? WIDTH, max_height ?? (isWhole ? WHOLE_HEIGHT : HEIGHT)];
+  const scale = Math.min(1, width / area.width, isWhole ? 1 : height / area.height);
+  const shown = Math.min(area.height, height / scale);
+  return { area: { ...area, height: shown }, scale, isCut: shown < area.height };
+}
+
+async function take(cdp: CDPSession, { area, scale }: Shot, format: "jpeg" | "png"): Promise<Picture> {
+  const { data } = await cdp.send("Page.captureScreenshot", {
+    format,
+    ...(format === "jpeg" && { quality: QUALITY }),
+    clip: { ...area, scale },
+    captureBeyondViewport: true,
+    optimizeForSpeed: true,
+  });
+  const bytes = Buffer.from(data, "base64");
+  if (bytes.length <= PICTURE_MAX_BYTES) return { type: `image/${format}`, bytes };
+  const advice = format === "png" ? "ask for a jpeg" : "ask for a smaller one with max_width and max_height";
+  throw new DriverError("RESULT_TOO_LARGE", `The picture has ${bytes.length} bytes, at most ${PICTURE_MAX_BYTES} come back: ${advice}`);
+}

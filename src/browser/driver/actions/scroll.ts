@@ -1,0 +1,22 @@
+import type { ChangeFacts } from "../../actions/change.ts";
+import type { ScrollArgs } from "../../actions/scroll.ts";
+import { defineHandler } from "../handler.ts";
+import { act, ACT_MS } from "./act.ts";
+import { pointOf, toTarget } from "./target.ts";
+
+export const scroll = defineHandler<ScrollArgs, ChangeFacts>({
+  name: "scroll",
+  run: (tab, args) =>
+    act(tab, async () => {
+      const { page } = tab;
+      const target = await toTarget(tab, args);
+      const { width, height } = page.viewportSize() ?? { width: 1280, height: 720 };
+      const at = target ? await pointOf(target, ACT_MS) : { x: width / 2, y: height / 2 };
+      if (args.direction === undefined) return;
+      await page.mouse.move(at.x, at.y);
+      const isAcross = args.direction === "left" || args.direction === "right";
+      const pixels = args.pixels ?? (isAcross ? width : height);
+      const signed = args.direction === "up" || args.direction === "left" ? -pixels : pixels;
+      await page.mouse.wheel(isAcross ? signed : 0, isAcross ? 0 : signed);
+    }),
+});

@@ -1,0 +1,103 @@
+import type { CDPSession } from "playwright-core";
+import { settleWithin } from "../../../async/settle-within.ts";
+import type { Tab } from "../tab.ts";
+
+/** A page that draws no frame, or answers with nothing, is not waited for. */
+const FRAME_MS = 500;
+const LOAD_MS = 5_000;
+const DOWNLOAD_MS = 3_000;
+
+const FRAMES = new WeakMap<Tab, string>();
+
+async function findFrame(cdp: CDPSession): Promise<string> {
+  await cdp.send("Page.enable");
+  const { frameTree } = await cdp.send("Page.getFrameTree");
+  return frameTree.frame.id;
+}
+
+/** Which documents the main frame of a tab gets while something is done to it. */
+export class DocumentWatch implements Disposable {
+  readonly #cdp: CDPSession;
+  readonly #frame: string;
+  #isWanted = false;
+  #hasNew = false;
+  #isLoading = false;
+  #onLoad: () => void = () => undefined;
+
+  private constructor(cdp: CDPSession, frame: string) {
+    this.#cdp = cdp;
+    this.#frame = frame;
+    cdp.on("Page.frameRequestedNavigation", this.#want);
+    cdp.on("Page.frameStartedNavigating", this.#want);
+    cdp.on("Page.frameNavigated", this.#take);
+    cdp.on("Page.loadEventFired", this.#end);
+    cdp.on("Page.frameStoppedLoading", this.#stop);
+  }
+
+  /** A page that a dialog holds answers no question, so each is asked once: its main frame stays the same. */
+  static async open(tab: Tab): Promise<DocumentWatch> {
+    const cdp = await tab.cdp();
+    const frame = FRAMES.get(tab) ?? (await findFrame(cdp));
+    FRAMES.set(tab, frame);
+    return new DocumentWatch(cdp, frame);
+  }
+
+  /** The tab has another document than before. */
+  get hasNew(): boolean {
+    return this.#hasNew;
+  }
+
+  get isLoading(): boolean {
+    return this.#isLoading;
+  }
+
+  /** Resolves when the document that was asked for is loaded, or nothing of it came. */
+  async loaded(): Promise<void> {
+    if (this.#isWanted || this.#isLoading) await new Promise<void>((resolve) => (this.#onLoad = resolve));
+  }
+
+  [Symbol.dispose](): void {
+    this.#cdp.off("Page.frameRequestedNavigation", this.#want);
+    this.#cdp.off("Page.frameStartedNavigating", this.#want);
+    this.#cdp.off("Page.frameNavigated", this.#take);
+    this.#cdp.off("Page.loadEventFired", this.#end);
+    this.#cdp.off("Page.frameStoppedLoading", this.#stop);
+  }
+
+  readonly #want = ({ frameId, navigationType }: { readonly frameId: string; readonly navigationType?: string }): void => {
+    if (frameId === this.#frame && navigationType !== "sameDocument") this.#isWanted = true;
+  };
+
+  readonly #take = ({ frame }: { readonly frame: { readonly id: string; readonly parentId?: string } }): void => {
+    if (frame.parentId !== undefined) return;
+    this.#isWanted = false;
+    this.#hasNew = true;
+    this.#isLoading = true;
+  };
+
+  readonly #end = (): void => {
+    this.#isLoading = false;
+    if (!this.#isWanted) this.#onLoad();
+  };
+
+  readonly #stop = ({ frameId }: { readonly frameId: string }): void => {
+    if (frameId !== this.#frame) return;
+    this.#isWanted = false;
+    this.#isLoading = false;
+    this.#onLoad();
+  };
+}
+
+/** Waits until the page has drawn what an action did, and has loaded what it opened: each for a bounded time, as some pages never end. */
+export async function settle(tab: Tab, documents: DocumentWatch): Promise<void> {
+  await settleWithin(drawn(tab), { timeoutMs: FRAME_MS });
+  await settleWithin(documents.loaded(), { timeoutMs: LOAD_MS });
+  await settleWithin(tab.downloads.settled(), { timeoutMs: DOWNLOAD_MS });
+}
+
+/** The next frame is drawn, and what was to run after it has run. */
+async function drawn({ page }: Tab): Promise<void> {
+  const drawing = page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))");
+  // The document may go meanwhile.
+  await drawing.catch(() => undefined);
+}

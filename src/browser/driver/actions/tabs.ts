@@ -1,0 +1,49 @@
+import type { TabsArgs, TabsValue } from "../../actions/tabs.ts";
+import { TITLE_MAX, URL_MAX } from "../../actions/change-limits.ts";
+import { settleWithin } from "../../../async/settle-within.ts";
+import { DriverError } from "../driver-error.ts";
+import { defineHandler } from "../handler.ts";
+import type { Tab } from "../tab.ts";
+import { goTo } from "../go-to.ts";
+import { reasoned } from "./act.ts";
+
+/** A tab that a dialog or a script holds does not say its title. */
+const TITLE_MS = 500;
+const NEW_MS = 8_000;
+
+export const tabs = defineHandler<TabsArgs, TabsValue>({
+  name: "tabs",
+  isUrgent: true,
+  endsTab: true,
+  async run(current, { action, index, url }) {
+    if (action === "new") await open(current, url);
+    if (action === "select") current.tabs.select(find(current, index));
+    if (action === "close") await find(current, index).page.close();
+    const rows = current.tabs.all.map(async (tab) => ({
+      url: tab.page.url().slice(0, URL_MAX),
+      title: (await titleOf(tab)).slice(0, TITLE_MAX),
+      current: tab === current.tabs.shown,
+    }));
+    return { value: { tabs: await Promise.all(rows) } };
+  },
+});
+
+async function open({ tabs: all }: Tab, url: string | undefined): Promise<void> {
+  const tab = await all.open();
+  if (url !== undefined) await reasoned(() => goTo(tab.page, url, NEW_MS));
+}
+
+function find(current: Tab, index: number | undefined): Tab {
+  const { all } = current.tabs;
+  const tab = index === undefined ? current : all[index];
+  if (!tab) throw new DriverError("TAB_NOT_FOUND", `There is no tab ${index}: there are ${all.length}, counted from 0`);
+  return tab;
+}
+
+async function titleOf({ page }: Tab): Promise<string> {
+  const title = await settleWithin(
+    page.title().catch(() => ""),
+    { timeoutMs: TITLE_MS },
+  );
+  return title === "late" ? "" : title;
+}

@@ -1,0 +1,11 @@
+/** Whether an element is seen: itself and what is in it, not itself (what is in it may be), or neither. */
+export type Sight = "seen" | "unseen" | "gone";
+
+export function sightOf(element: Element): Sight {
+  if (element instanceof HTMLSlotElement) return "seen";
+  if (element.getAttribute("aria-hidden") === "true" || element.hasAttribute("inert")) return "gone";
+  const { display, visibility } = getComputedStyle(element);
+  // An element with `display: contents` has no box, and shows what is in it.
+  if (!element.checkVisibility() && display !== "contents") return "gone";
+  return visibility === "visible" ? "seen" : "unseen";
+}

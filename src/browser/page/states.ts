@@ -1,0 +1,80 @@
+import { tidy } from "./names.ts";
+
+const VALUE_MAX = 120;
+
+/** What is to be known of an element beside its role and name, as `disabled` or `value="a"`. */
+export function statesOf(element: Element, role: string): readonly string[] {
+  return [
+    ...(role === "heading" ? [`level=${levelOf(element)}`] : []),
+    ...(isDisabled(element) ? ["disabled"] : []),
+    ...(isChecked(element) ? ["checked"] : []),
+    ...flag(element, "aria-selected", "selected"),
+    ...flag(element, "aria-pressed", "pressed"),
+    ...expanded(element),
+    ...flag(element, "aria-invalid", "invalid"),
+    ...(element.getAttribute("aria-current") ? ["current"] : []),
+    ...((element as { readonly required?: boolean }).required === true ? ["required"] : []),
+    ...(element instanceof HTMLDialogElement && element.matches(":modal") ? ["modal"] : []),
+    ...(element === element.ownerDocument.activeElement && element !== element.ownerDocument.body ? ["focused"] : []),
+    ...typeOf(element),
+    ...valueOf(element, role),
+    ...urlOf(element),
+  ];
+}
+
+function levelOf(element: Element): string {
+  return tidy(element.getAttribute("aria-level") ?? "", 3) || (/^h([1-6])$/.exec(element.localName)?.[1] ?? "2");
+}
+
+function isDisabled(element: Element): boolean {
+  return element.getAttribute("aria-disabled") === "true" || element.matches(":disabled");
+}
+
+function isChecked(element: Element): boolean {
+  return (element instanceof HTMLInputElement && element.checked) || element.getAttribute("aria-checked") === "true";
+}
+
+function flag(element: Element, attribute: string, word: string): readonly string[] {
+  return element.getAttribute(attribute) === "true" ? [word] : [];
+}
+
+function expanded(element: Element): readonly string[] {
+  const { parentElement: parent } = element;
+  if (element.localName === "summary" && parent instanceof HTMLDetailsElement) return [parent.open ? "expanded" : "collapsed"];
+  const said = element.getAttribute("aria-expanded");
+  return said === "true" ? ["expanded"] : said === "false" ? ["collapsed"] : [];
+}
+
+/** Of a field that takes texts of one form alone. */
+function typeOf(element: Element): readonly string[] {
+  return element instanceof HTMLInputElement && FORMED.has(element.type) ? [`type=${element.type}`] : [];
+}
+
+const FORMED: ReadonlySet<string> = new Set(["color", "date", "datetime-local", "email", "month", "number", "tel", "time", "url", "week"]);
+
+/** Where a link leads, from the page's own site without its name. */
+function urlOf(element: Element): readonly string[] {
+  if (!(element instanceof HTMLAnchorElement || element instanceof HTMLAreaElement)) return [];
+  const { protocol, origin } = element;
+  const url = WEB.has(protocol) && origin === location.origin ? element.pathname + element.search + element.hash : element.href;
+  return url === "" || protocol === "javascript:" ? [] : [`url=${tidy(url, URL_MAX).replaceAll(" ", "%20")}`];
+}
+
+const WEB: ReadonlySet<string> = new Set(["http:", "https:"]);
+const URL_MAX = 80;
+
+/** The value of a field. Nobody reads one that is a password. */
+function valueOf(element: Element, role: string): readonly string[] {
+  if (element instanceof HTMLSelectElement) {
+    const chosen = element.selectedOptions[0];
+    return chosen ? [`value=${JSON.stringify(tidy(chosen.label, VALUE_MAX))}`, `options=${element.options.length}`] : [];
+  }
+  const isField = element instanceof HTMLTextAreaElement || (element instanceof HTMLInputElement && FIELDS.has(role));
+  if (isField && (element as HTMLInputElement).type === "password") return (element as HTMLInputElement).value === "" ? [] : ["filled"];
+  const value = isField
+    ? (element as HTMLInputElement).value
+    : (element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow") ?? "");
+  return value === "" ? [] : [`value=${JSON.stringify(tidy(value, VALUE_MAX))}`];
+}
+
+const FIELDS: ReadonlySet<string> = new Set(["textbox", "searchbox", "spinbutton", "slider", "combobox"]);

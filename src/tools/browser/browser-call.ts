@@ -1,0 +1,31 @@
+import type { BrowserAction } from "../../browser/actions/action.ts";
+import type { Browsers } from "../../browser/browsers.ts";
+import type { ToolContext } from "../../catalog/tool.ts";
+
+/** Where the browsers are. */
+export type BrowserSource = Pick<Browsers, "of">;
+
+export interface BrowserCall {
+  readonly context: ToolContext;
+  readonly sandbox: string | undefined;
+  readonly browsers: BrowserSource;
+}
+
+type Called<Value> = Awaited<ReturnType<ReturnType<BrowserSource["of"]>["call"]>> & { readonly value: Value };
+
+/** What the driver has beyond the wish of the caller, so that its own reason comes before the deadline. */
+const REASON_MS = 2_000;
+const CALL_MAX_MS = 50_000;
+
+/** Does an action in the caller's tab: each session of a client has tabs of its own, and calls without a session share those of their principal. */
+export async function callBrowser<Args extends object, Value>(
+  { context, sandbox: id, browsers }: BrowserCall,
+  action: BrowserAction<Args, Value>,
+  args: Args & { readonly timeout_ms?: number | undefined },
+): Promise<Called<Value>> {
+  const { signal, principal, clientId } = context;
+  const sandbox = await context.sandbox(id);
+  const timeoutMs = args.timeout_ms === undefined ? undefined : Math.min(args.timeout_ms + REASON_MS, CALL_MAX_MS);
+  const session = JSON.stringify([principal.id, clientId ?? null]);
+  return browsers.of(sandbox, session).call(action, args, { signal, timeoutMs });
+}

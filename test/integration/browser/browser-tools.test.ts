@@ -1,0 +1,197 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CliHome, openCliHome } from "../../support/belljar-cli.ts";
+import { SITE_PROGRAM } from "../../support/browser-site.ts";
+import { serveHome } from "../../support/serve-home.ts";
+
+const SITE = "http://127.0.0.1:8123";
+
+interface Result {
+  readonly text: string;
+  readonly picture?: Buffer;
+  readonly isError: boolean;
+}
+
+/** A model's client at a real server, whose sandbox has the site of hard cases. */
+describe("a browser that a model drives over MCP", () => {
+  let cli: CliHome;
+  let server: Awaited<ReturnType<typeof serveHome>>;
+  let client: Client;
+
+  async function connect(toolsets: string): Promise<Client> {
+    const { stdout } = await cli.run([
+      "token",
+      "create",
+      `model-${toolsets}`,
+      "--scope",
+      `toolset:${toolsets}`,
+      "--scope",
+      "toolset:files",
+      "--scope",
+      "toolset:shell",
+    ]);
+    const made = new Client({ name: "test", version: "1" });
+    const headers = { authorization: `Bearer ${stdout.trim()}` };
+    await made.connect(new StreamableHTTPClientTransport(new URL("/mcp", server.url), { requestInit: { headers } }));
+    return made;
+  }
+
+  async function use(name: string, args: object = {}, by: Client = client): Promise<Result> {
+    const { content, isError } = await by.callTool({ name, arguments: { ...args } }, { timeout: 60_000 });
+    const parts = content as { type: string; text?: string; data?: string }[];
+    const picture = parts.find(({ type }) => type === "image")?.data;
+    const text = parts.map((part) => part.text ?? "").join("\n");
+    return { text, isError: isError === true, ...(picture !== undefined && { picture: Buffer.from(picture, "base64") }) };
+  }
+
+  async function startSite(by: Client): Promise<void> {
+    await use("write_file", { path: "server.mjs", content: await readFile(SITE_PROGRAM, "utf8") }, by);
+    await use("run_command", { command: "node server.mjs 8123 > started & until grep -q http started; do sleep 0.05; done" }, by);
+  }
+
+  const go = (path: string): Promise<Result> => use("browser_navigate", { url: SITE + path });
+  const see = async (): Promise<string> => (await use("browser_snapshot")).text;
+  const refOf = (text: string, start: string): string => {
+    const line = text.split("\n").find((one) => one.includes(start));
+    return /\[(e\d+)\]$/.exec(line ?? "")?.[1] ?? `no line with ${start} in:\n${text}`;
+  };
+
+  beforeAll(async () => {
+    cli = await openCliHome();
+    server = await serveHome(cli, ["--pids", "600"]);
+    client = await connect("browser");
+    await startSite(client);
+  }, 120_000);
+  afterAll(async () => {
+    await client.close();
+    await server[Symbol.asyncDispose]();
+    await cli[Symbol.asyncDispose]();
+  }, 60_000);
+
+  it("opens a page, fills its form by references, and is told what changed", async () => {
+    const opened = await go("/form");
+    expect(opened.text).toContain("title: Form");
+    const text = await see();
+    const fields = [
+      { ref: refOf(text, 'textbox "Name"'), value: "Ann" },
+      { ref: refOf(text, 'textbox "Notes"'), value: "سلام" },
+    ];
+    const filled = await use("browser_fill_form", { fields });
+    expect(filled, filled.text).toMatchObject({ isError: false });
+    expect((await use("browser_select_option", { ref: refOf(text, 'combobox "Colour"'), values: ["Blue"] })).text).toContain(
+      'value="Blue"',
+    );
+    const sent = await use("browser_click", { ref: refOf(text, 'button "Send"') });
+    expect(sent.text).toContain("title: Sent");
+    expect(await see()).toMatch(/name=Ann&.*colour=Blue/);
+  }, 60_000);
+
+  it("marks what a page says as outside text, whatever the page says of it", async () => {
+    await go("/hostile");
+    const { text } = await use("browser_snapshot");
+    const [, nonce] = /^\[?.*?([0-9a-f]{8,}).*$/m.exec(text) ?? [];
+    expect(nonce, text).toBeDefined();
+    expect(text).toMatch(/outside text/i);
+    expect(text.indexOf("Ignore all")).toBeGreaterThan(text.indexOf(nonce ?? "-"));
+    expect(text.lastIndexOf(nonce ?? "-")).toBeGreaterThan(text.indexOf("Ignore all"));
+  }, 60_000);
+
+  it("acts in frames, shadows and on points, and says of a reference that is gone what is nearest", async () => {
+    await go("/frames");
+    expect((await use("browser_click", { ref: refOf(await see(), 'button "Press 3"') })).text).toContain("Clicked 3");
+    await go("/shadow");
+    expect((await use("browser_click", { selector: "text=In the shadow" })).text).toContain("Shadow clicked");
+    await go("/canvas");
+    const box = await use("browser_evaluate", { expression: "JSON.stringify(c.getBoundingClientRect())" });
+    const { x, y } = JSON.parse(JSON.parse(/"\{.*\}"/.exec(box.text)?.[0] ?? '"{}"') as string) as { x: number; y: number };
+    expect((await use("browser_click", { coordinate_x: x + 40, coordinate_y: y + 30 })).text).toContain("at 40,30");
+    await go("/changing");
+    const text = await see();
+    const old = refOf(text, 'link "Old one"');
+    await use("browser_click", { ref: refOf(text, 'button "Add"') });
+    await use("browser_click", { ref: refOf(text, 'button "Remove"') });
+    const stale = await use("browser_click", { ref: old });
+    expect(stale).toMatchObject({ isError: true, text: expect.stringMatching(/STALE_REF.*the nearest is link "New one"/s) });
+  }, 60_000);
+
+  it("answers dialogs, follows windows, and outlives a thousand of them and a page that never ends", async () => {
+    await go("/dialogs");
+    const held = await use("browser_click", { selector: "text=Prompt" });
+    expect(held.text).toContain('prompt "Name?", proposes "Ann"');
+    await use("browser_handle_dialog", { accept: true, text: "Ben" });
+    expect(await see()).toContain("Ben");
+    await go("/popup");
+    expect((await use("browser_click", { selector: "text=Open a window" })).text).toMatch(/opened tab \d+: .*inner\?n=9/);
+    await use("browser_tabs", { action: "close", index: 1 });
+    await go("/thousand");
+    await use("browser_click", { selector: "text=Open all" });
+    const tabs = await use("browser_tabs", { action: "list" });
+    expect(tabs.text.match(/inner\?n=/g)?.length ?? 0).toBeLessThanOrEqual(20);
+    await use("browser_close");
+    await go("/busy");
+    const hung = await use("browser_click", { selector: "text=Never again" });
+    expect(hung.isError, hung.text).toBe(true);
+    expect((await go("/rtl")).text).toContain("من اليمين");
+  }, 90_000);
+
+  it("uploads and downloads files of the sandbox alone", async () => {
+    const outside = join(cli.folder, "only-on-the-host.txt");
+    await writeFile(outside, "of the host");
+    await go("/upload");
+    expect(await use("browser_upload_file", { selector: "input", paths: [outside] })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("FILE_NOT_FOUND"),
+    });
+    await use("write_file", { path: "up.txt", content: "of the sandbox" });
+    await use("browser_upload_file", { selector: "input", paths: ["up.txt"] });
+    expect(await see()).toContain("of the sandbox");
+    await go("/download");
+    const got = await use("browser_click", { selector: "text=Small file" });
+    const path =
+      /download done: (\S+?),? /.exec(got.text)?.[1] ??
+      /download \w+: (\S+)/.exec((await use("browser_wait_for", { timeout_ms: 1_000, text: "Small file" })).text)?.[1];
+    expect((await use("run_command", { command: `cat '${path}'` })).text, got.text).toContain("a small file");
+  }, 60_000);
+
+  it("takes pictures with numbers, and tells the console and the requests", async () => {
+    await go("/console");
+    await use("browser_click", { selector: "text=Fail" });
+    expect((await use("browser_console", { level: "error" })).text).toContain("it broke");
+    expect((await use("browser_network", { failed: true })).text).toContain("/missing");
+    const shot = await use("browser_screenshot", { marks: true, format: "png" });
+    expect(shot.picture?.subarray(1, 4).toString()).toBe("PNG");
+    expect(shot.text).toContain('button "Fail"');
+    expect((await use("browser_pdf", { path: "page.pdf" })).isError).toBe(false);
+    expect((await use("run_command", { command: "head -c 5 page.pdf" })).text).toContain("%PDF-");
+  }, 60_000);
+
+  it("reaches nothing that the sandbox does not", async () => {
+    for (const url of ["http://169.254.169.254/", "https://example.com/"])
+      expect((await use("browser_navigate", { url })).text, "the rule is named").toMatch(/no-rule; the missing rule is/);
+    expect((await use("browser_navigate", { url: server.url })).text).toContain("ERR_CONNECTION_REFUSED");
+    // A page leads nowhere that pages may not lead.
+    await go("/reach");
+    for (const place of ["file:///etc/passwd", "chrome://version", "http://169.254.169.254/", "http://localhost:1/"]) {
+      await use("browser_click", { selector: `text=${place}` });
+      const { text } = await use("browser_evaluate", { expression: "document.body.innerText.slice(0, 500)" });
+      expect(text, place).not.toMatch(/root:|Chromium.*Revision|ami-id/s);
+      await go("/reach");
+    }
+  }, 60_000);
+
+  it("has document 0's names in a toolset of their own, with numbers on a picture", async () => {
+    const other = await connect("browser-ii");
+    try {
+      await startSite(other);
+      const opened = await use("browser_navigation", { url: `${SITE}/changing` }, other);
+      expect(opened.picture?.length).toBeGreaterThan(1_000);
+      expect(opened.text).toMatch(/button "?Add/);
+      const names = (await other.listTools()).tools.map(({ name }) => name).filter((name) => name.startsWith("browser_"));
+      expect(names).toHaveLength(15);
+    } finally {
+      await other.close();
+    }
+  }, 60_000);
+});
