@@ -31,6 +31,8 @@ export interface ContractFeatures {
   readonly isolation: boolean;
   /** `root` and `user` are two ids. */
   readonly twoUsers: boolean;
+  /** Whoever names nobody is `user`, at home in `/home/user`. */
+  readonly ownUser: boolean;
 }
 
 export type Feature = Exclude<keyof ContractFeatures, "name">;

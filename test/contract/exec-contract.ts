@@ -54,12 +54,12 @@ export function execContract(open: OpenRuntime, features: ContractFeatures): voi
       expect(result.exitCode).toBe(0);
     });
 
-    it("starts in the user's home", async () => {
+    itNeeds(features, "ownUser")("starts in the user's home", async () => {
       const result = await run(guest(), '[ "$PWD" = "$HOME" ] && pwd');
       expect(result.stdout.toString().trim()).toMatch(/\/home\/user$/);
     });
 
-    it("starts in the folder that is named, from the home on", async () => {
+    itNeeds(features, "ownUser")("starts in the folder that is named, from the home on", async () => {
       await guest().files.makeDirectory("work/deep", { parents: true, signal: soon() });
       expect((await run(guest(), "pwd", { cwd: "work/deep" })).stdout.toString()).toMatch(/\/home\/user\/work\/deep\n$/);
       expect((await run(guest(), "pwd", { cwd: "/home/user/work" })).stdout.toString()).toMatch(/\/home\/user\/work\n$/);
@@ -69,7 +69,7 @@ export function execContract(open: OpenRuntime, features: ContractFeatures): voi
       await expect(run(guest(), "true", { cwd: "nowhere" })).rejects.toMatchObject({ code: "FILE_NOT_FOUND" });
     });
 
-    it("sees the environment that is given, over the defaults", async () => {
+    itNeeds(features, "ownUser")("sees the environment that is given, over the defaults", async () => {
       const result = await run(guest(), 'echo "$GREETING|$USER|$LANG"', { env: { GREETING: "hej då", LANG: "C.UTF-8" } });
       expect(result.stdout.toString()).toBe("hej då|user|C.UTF-8\n");
     });

@@ -13,4 +13,5 @@ runtimeContract(async () => fakeRuntime(), {
   resourceUsage: false,
   isolation: false,
   twoUsers: false,
+  ownUser: true,
 });

@@ -65,6 +65,7 @@ for (const { idMap, storage, binary, runsAlone } of SETUPS.filter((setup) => fin
     resourceUsage: true,
     isolation: true,
     twoUsers: idMap !== "single",
+    ownUser: true,
   };
   const contract = runsAlone ? runsAloneContract : runtimeContract;
   contract(async () => runtime, features);

@@ -302,6 +302,9 @@ export const GUARANTEES = {
     "A link that a sandbox puts into a volume, a path that a client names, and a volume that is removed lead to no file of the host outside that volume: neither whoever asks for its files nor another sandbox that has it. No error tells where it lies.",
   "volumes-owners-apart":
     "A volume is its owner's alone. One of another owner answers as one that there is not, and cannot be mounted. Its files are given to whoever holds its own token while its owner has a key, and uploads and new runs that have it end at its size.",
+  "inside-only-when-asked":
+    "`serve --inside`, which keeps nothing apart, is opened by that option alone. As root it must be said once more, beyond loopback it needs a token, and in a home with sandboxes it is refused.",
+  "inside-ends-with-its-server": "Whatever was started through `serve --inside` is killed when its server ends, however that ends.",
 } as const satisfies Record<string, string>;
 
 export type GuaranteeId = keyof typeof GUARANTEES;

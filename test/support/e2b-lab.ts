@@ -1,5 +1,6 @@
 import type { CliHome } from "./belljar-cli.ts";
 import { openCliHome } from "./belljar-cli.ts";
+import { removeMade } from "./remove-made.ts";
 import { serveHome } from "./serve-home.ts";
 
 /** `belljar serve` on a home of its own, and a key that opens E2B's surfaces of it. */
@@ -57,22 +58,10 @@ export async function openE2bLab({ argv = [], env = {} }: E2bLabOptions = {}): P
       server = await serveHome(cli, [...argv, "--port", new URL(url).port], env);
     },
     async [Symbol.asyncDispose]() {
-      for (const name of names) await killAll(lab.cli, url, name);
+      for (const name of names) await removeMade(lab.cli, url, name);
       await server[Symbol.asyncDispose]();
       await cli[Symbol.asyncDispose]();
     },
   } satisfies E2bLab;
   return lab;
-}
-
-/** A key opens E2B's surfaces alone: a token of the same principal removes what it made: layers may be nobody else's to remove. */
-async function killAll(cli: CliHome, url: string, name: string): Promise<void> {
-  const { stdout } = await cli.run(["token", "create", name]);
-  const headers = { authorization: `Bearer ${stdout.trim()}` };
-  const { sandboxes } = (await (await fetch(`${url}/v1/sandboxes`, { headers })).json()) as { sandboxes: { id: string; state: string }[] };
-  const living = sandboxes.filter(({ state }) => state !== "ended");
-  await Promise.all(living.map(({ id }) => fetch(`${url}/v1/sandboxes/${id}`, { method: "DELETE", headers })));
-  const { templates } = (await (await fetch(`${url}/v1/templates`, { headers })).json()) as { templates: { name: string }[] };
-  for (const { name: one } of templates) await fetch(`${url}/v1/templates/${one}`, { method: "DELETE", headers });
-  await fetch(`${url}/v1/templates/prune`, { method: "POST", headers });
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliHome, openCliHome } from "../../support/belljar-cli.ts";
 import { SITE_PROGRAM } from "../../support/browser-site.ts";
+import { removeMade } from "../../support/remove-made.ts";
 import { serveHome } from "../../support/serve-home.ts";
 
 const SITE = "http://127.0.0.1:8123";
@@ -66,6 +67,7 @@ describe("a browser that a model drives over MCP", () => {
   }, 120_000);
   afterAll(async () => {
     await client.close();
+    for (const toolset of ["browser", "browser-ii"]) await removeMade(cli, server.url, `model-${toolset}`);
     await server[Symbol.asyncDispose]();
     await cli[Symbol.asyncDispose]();
   }, 60_000);

@@ -7,6 +7,7 @@ import type { Guest } from "../../src/runtime/guest/guest.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { type ContextLab, openContextLab } from "../support/context-lab.ts";
 import { NO_LISTENERS } from "../support/no-listeners.ts";
+import { verifies } from "./verifies.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PORT = 6060;
@@ -88,42 +89,50 @@ describe("the tool server of a machine that somebody else made", () => {
     expect([doctor.runtime, new Set(doctor.checks.map(({ state }) => state))]).toEqual(["host", new Set(["absent"])]);
   }, 60_000);
 
-  it("leaves nothing running when it is killed", async () => {
-    const client = await connect();
-    await call(client, "run_command", {
-      command: "exec 9>/home/user/held; flock 9; setsid sleep 1000 & setsid sleep 1000",
-      background: true,
-    });
-    const killed = machine.guest.run({ argv: ["pkill", "-KILL", "-f", "serve --inside"], signal: patiently() });
-    await killed;
-    // The lock is free when the last process is gone that inherited it.
-    expect((await machine.guest.run({ argv: ["flock", "/home/user/held", "echo", "gone"], signal: patiently() })).stdout.toString()).toBe(
-      "gone\n",
-    );
-    await client.close().catch(() => undefined);
-    await once(server.stdout.resume(), "close").catch(() => undefined);
-  }, 60_000);
+  verifies(
+    "inside-ends-with-its-server",
+    async () => {
+      const client = await connect();
+      await call(client, "run_command", {
+        command: "exec 9>/home/user/held; flock 9; setsid sleep 1000 & setsid sleep 1000",
+        background: true,
+      });
+      const killed = machine.guest.run({ argv: ["pkill", "-KILL", "-f", "serve --inside"], signal: patiently() });
+      await killed;
+      // The lock is free when the last process is gone that inherited it.
+      expect((await machine.guest.run({ argv: ["flock", "/home/user/held", "echo", "gone"], signal: patiently() })).stdout.toString()).toBe(
+        "gone\n",
+      );
+      await client.close().catch(() => undefined);
+      await once(server.stdout.resume(), "close").catch(() => undefined);
+    },
+    60_000,
+  );
 
-  it("is refused as root, beyond loopback without a token, and in a home with sandboxes", async () => {
-    const refused = async (command: string, user = "user") => {
-      const argv = ["sh", "-c", command];
-      const { stdout, stderr } = await machine.guest.run({ argv, user, env: { WORKSPACE_DIR: "/tmp" }, signal: patiently() });
-      return String(stdout) + String(stderr);
-    };
-    const serve = `node ${ROOT}/bin/belljar.js serve --inside`;
-    expect(await refused(`${serve} --listen 0.0.0.0:6070`)).toContain("token");
-    expect(await refused(`${serve} --mcp-config x.json`)).toContain("--mcp-config is not for --inside");
-    await refused(`mkdir -p $HOME/other/sandboxes/abc && echo '{"runtime":"namespace"}' > $HOME/other/sandboxes/abc/sandbox.json`);
-    expect(await refused(`${serve} --home $HOME/other`)).toContain("has sandboxes");
-    expect(await refused(`BELLJAR_RUNTIME=host node ${ROOT}/bin/belljar.js sandbox list`), "no other way to it").toContain(
-      'Unknown runtime "host"',
-    );
-    // Where a sandbox has one id alone, nobody in it is root.
-    const isRoot = (await refused("id -u", "root")).trim() === "0";
-    expect(isRoot ? await refused(`${serve} --home /root/b`, "root") : "--as-root").toContain("--as-root");
+  verifies(
+    "inside-only-when-asked",
+    async () => {
+      const refused = async (command: string, user = "user") => {
+        const argv = ["sh", "-c", command];
+        const { stdout, stderr } = await machine.guest.run({ argv, user, env: { WORKSPACE_DIR: "/tmp" }, signal: patiently() });
+        return String(stdout) + String(stderr);
+      };
+      const serve = `node ${ROOT}/bin/belljar.js serve --inside`;
+      expect(await refused(`${serve} --listen 0.0.0.0:6070`)).toContain("token");
+      expect(await refused(`${serve} --mcp-config x.json`)).toContain("--mcp-config is not for --inside");
+      await refused(`mkdir -p $HOME/other/sandboxes/abc && echo '{"runtime":"namespace"}' > $HOME/other/sandboxes/abc/sandbox.json`);
+      expect(await refused(`${serve} --home $HOME/other`)).toContain("has sandboxes");
+      expect(await refused(`BELLJAR_RUNTIME=host node ${ROOT}/bin/belljar.js sandbox list`), "no other way to it").toContain(
+        'Unknown runtime "host"',
+      );
+      // Where a sandbox has one id alone, nobody in it is root.
+      const isRoot = (await refused("id -u", "root")).trim() === "0";
+      expect(isRoot ? await refused(`${serve} --home /root/b`, "root") : "--as-root").toContain("--as-root");
 
-    const byVariable = await start({ BELLJAR_HOST: "0.0.0.0", BELLJAR_PORT: "6071" });
-    expect(await saysOf(byVariable), "a variable opens nothing").toContain("http://127.0.0.1:6071/mcp");
-    byVariable.kill();
-  }, 60_000);
+      const byVariable = await start({ BELLJAR_HOST: "0.0.0.0", BELLJAR_PORT: "6071" });
+      expect(await saysOf(byVariable), "a variable opens nothing").toContain("http://127.0.0.1:6071/mcp");
+      byVariable.kill();
+    },
+    60_000,
+  );
 });
