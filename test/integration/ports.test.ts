@@ -100,7 +100,7 @@ async function serveSocket(ports: PortLab, box: Box): Promise<PortLink> {
   for (const name of files) await box.guest.files.write(`/home/user/ws/${name}`, readFileSync(join(folder, name)), { signal: soon() });
   const program = `const { WebSocketServer } = require("/home/user/ws");
 const server = new WebSocketServer({ host: "127.0.0.1", port: ${PORT} }, () => console.log("ready"));
-server.on("connection", (socket) => socket.on("message", (message) => socket.send("echo " + message)));`;
+server.on("connection", (socket, request) => socket.on("message", (message) => socket.send("echo " + message + " at " + request.url)));`;
   await startInside(box.guest, ["node", "-e", program], soon());
   return ports.link(idOf(box), PORT, { dial: dialOf(box) });
 }
@@ -209,17 +209,28 @@ describe("a port of a sandbox", () => {
     await using box = await lab.box();
     await using ports = await openPortLab();
     const link = await serveSocket(ports, box);
-    for (const url of [`ws://${ports.origin.host}/`, `ws://${ports.origin.host}/ports/${idOf(box)}/${PORT}/~${link.token}/`]) {
-      const headers = url.includes("/ports/") ? {} : { host: hostOf(link), ...tokenOf(link) };
+    const own = { host: hostOf(link) };
+    const ways = [
+      ["/", { ...own, ...tokenOf(link) }],
+      [`/ports/${idOf(box)}/${PORT}/~${link.token}/`, {}],
+      // Its token in the query, as of a page: nobody who opens a WebSocket follows a redirect. The program does not see it.
+      [`/seen?belljar_token=${link.token}&a=b`, own],
+      [`/ports/${idOf(box)}/${PORT}/seen?belljar_token=${link.token}&a=b`, {}],
+    ] as const;
+    for (const [path, headers] of ways) {
+      const url = `ws://${ports.origin.host}${path}`;
       const socket = new WebSocketClient(url, { headers });
       await once(socket, "open");
       socket.send("hello");
       const [message] = (await once(socket, "message")) as [Buffer];
-      expect(message.toString()).toBe("echo hello");
+      expect(message.toString()).toBe(`echo hello at ${path.includes("seen") ? "/seen?a=b" : "/"}`);
       socket.close(1000);
       const [code] = await once(socket, "close");
       expect(code).toBe(1000);
     }
+    const wrong = new WebSocketClient(`ws://${ports.origin.host}/?belljar_token=${"T".repeat(43)}`, { headers: own });
+    const [refusal] = (await once(wrong, "error")) as [Error];
+    expect(refusal.message).toContain("401");
   });
 
   it("is the port of its own sandbox, whichever other has one of that number", async () => {

@@ -29,7 +29,7 @@ const CONNECTIONS_MAX = 512;
 export async function openPortForward({ dial, local, listeners, onRefused }: PortForwardOptions): Promise<PortForward> {
   const gone = new AbortController();
   const sockets = new Set<Socket>();
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket)).on("error", () => socket.destroy());
     dial(gone.signal).then(

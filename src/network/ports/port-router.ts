@@ -86,6 +86,9 @@ export function createPortRouter(options: PortRouterOptions): PortRouter {
   };
 }
 
+/** Of the answer to a first visit, which moves the token into a cookie or the path. */
+const VISIT_STATUS = 303;
+
 interface Router {
   readonly options: PortRouterOptions;
   readonly ports: Map<string, PortConnections>;
@@ -111,7 +114,8 @@ async function switchOver(router: Router, { request, socket, head }: Pick<Upgrad
   socket.on("error", () => socket.destroy());
   try {
     const { target, sandbox, ours } = await admit(router, request, socket);
-    if (ours) return writeAnswer(socket, ours);
+    // Whoever opens a WebSocket follows no redirect. The token was in the query, which the program does not see.
+    if (ours && !isVisit(ours)) return writeAnswer(socket, ours);
     await resumeFor(sandbox, socket);
     const { connections, done } = useConnections(router, target, sandbox);
     await relayUpgrade(connections, { request, socket, head, target }).finally(done);
@@ -190,10 +194,14 @@ function unlessUnknown(error: unknown): undefined {
 
 function ownAnswer(link: PortLink, request: IncomingMessage, target: PortTarget): PortAnswer | undefined {
   const visit = firstVisit(link, request, target);
-  if (visit) return redirectAnswer(303, visit.location, visit.cookie);
+  if (visit) return redirectAnswer(VISIT_STATUS, visit.location, visit.cookie);
   // Relative links need the slash at the end of the path.
   if (!target.path.startsWith("/")) return redirectAnswer(308, `${target.prefix}/${target.path}`);
   return preflight(request, target);
+}
+
+function isVisit({ status }: PortAnswer): boolean {
+  return status === VISIT_STATUS;
 }
 
 /** A page in path style has no origin, so browsers send a CORS preflight before its requests. */

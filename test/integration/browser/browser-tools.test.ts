@@ -93,7 +93,7 @@ describe("a browser that a model drives over MCP", () => {
   it("marks what a page says as outside text, whatever the page says of it", async () => {
     await go("/hostile");
     const { text } = await use("browser_snapshot");
-    const [, nonce] = /^\[?.*?([0-9a-f]{8,}).*$/m.exec(text) ?? [];
+    const [, nonce] = /outside text ([0-9a-f]{8,}) begins/i.exec(text) ?? [];
     expect(nonce, text).toBeDefined();
     expect(text).toMatch(/outside text/i);
     expect(text.indexOf("Ignore all")).toBeGreaterThan(text.indexOf(nonce ?? "-"));
