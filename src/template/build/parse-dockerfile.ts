@@ -16,6 +16,8 @@ export interface Dockerfile {
   /** The variables of ARG before the first FROM. A stage has them once it names them. */
   readonly args: ReadonlyMap<string, string>;
   readonly escape: string;
+  /** What `line` of its instructions is the number of, for errors. */
+  readonly counts: "lines" | "steps";
 }
 
 export interface BuildWishes {
@@ -32,7 +34,7 @@ export function parseDockerfile(text: string, { buildArgs, target }: BuildWishes
   if (first < 0) throw new BelljarError("DOCKERFILE_INVALID", "The Dockerfile has no FROM: begin it with one, such as `FROM base`");
   const args = readArgs(instructions.slice(0, first), { escape, buildArgs });
   const stages = splitStages(instructions.slice(first)).map((stage) => ({ ...stage, ...expandFrom(stage, args, escape) }));
-  return { stages: stages.slice(0, findTarget(stages, target) + 1), args, escape };
+  return { stages: stages.slice(0, findTarget(stages, target) + 1), args, escape, counts: "lines" };
 }
 
 interface Reading {
