@@ -1,8 +1,10 @@
 import { BelljarError, type ErrorCode } from "../../errors.ts";
 import { printable } from "../../files/printable.ts";
-import type { Dockerfile } from "./parse-dockerfile.ts";
 
 const SHOWN_MAX = 80;
+
+/** What `line` of the instructions of a build is the number of. */
+export type Counted = "lines" | "steps";
 
 /** What is wrong at a number of a Dockerfile. Of a build that nobody wrote into a file it says something else: `toldIn`. */
 class PlacedError extends BelljarError {
@@ -32,7 +34,7 @@ export function failedLine(code: ErrorCode, line: number, what: string): Belljar
 }
 
 /** The error in words that whoever gave the file knows: its numbers are those of lines or of steps. */
-export function toldIn({ counts }: Pick<Dockerfile, "counts">, error: unknown): unknown {
+export function toldIn({ counts }: { readonly counts: Counted }, error: unknown): unknown {
   return counts === "steps" && error instanceof PlacedError ? error.ofStep() : error;
 }
 

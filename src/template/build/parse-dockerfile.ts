@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import { invalidLine, quoted } from "./dockerfile-error.ts";
+import { type Counted, invalidLine, quoted } from "./dockerfile-error.ts";
 import { expandText } from "./expand.ts";
 import { type FromWish, type Instruction, parseInstruction, type Step } from "./instructions.ts";
 import { readLines } from "./read-lines.ts";
@@ -17,7 +17,7 @@ export interface Dockerfile {
   readonly args: ReadonlyMap<string, string>;
   readonly escape: string;
   /** What `line` of its instructions is the number of, for errors. */
-  readonly counts: "lines" | "steps";
+  readonly counts: Counted;
 }
 
 export interface BuildWishes {
