@@ -1,5 +1,5 @@
 import { mkdtempSync, realpathSync } from "node:fs";
-import { mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -37,6 +37,18 @@ it("makes one volume of a name, whichever process asks, and a later one has anot
   const later = await open().create(OWNER, WISH);
   expect(later.id).not.toBe(first?.id);
   await expect(open().getLinked(first?.id ?? "")).rejects.toMatchObject({ code: "VOLUME_NOT_FOUND" });
+});
+
+it("gives an owner no more volumes than its most, however many are made at once", async () => {
+  const make = (index: number) => open().create(OWNER, { ...WISH, name: `v${index}` });
+  for (let index = 0; index < 96; index++) await make(index);
+  const made = await Promise.allSettled(Array.from({ length: 12 }, (_, index) => make(100 + index)));
+  const own = await open().list(OWNER);
+  expect(own.length).toBeLessThanOrEqual(100);
+  expect(made.filter(({ status }) => status === "fulfilled")).toHaveLength(own.length - 96);
+  expect(await readdir(join(home, "volumes")), "what was made too much is gone").toHaveLength(own.length);
+  const codes = made.flatMap((one) => (one.status === "rejected" ? [(one.reason as { readonly code: string }).code] : []));
+  expect([...new Set(codes)]).toEqual(["QUOTA_EXCEEDED"]);
 });
 
 it("shows nobody another owner's, nor an agent another project's", async () => {
@@ -101,7 +113,7 @@ it("tells no error with a path of the host, and follows no link", async () => {
   const attempts = [
     () => files.open("link/outside"),
     () => files.open("file"),
-    () => files.list("link"),
+    () => files.list("link", 1, signal),
     () => files.makeFolder("link/made", { force: true }),
     () => files.write("link/made", (async function* () {})(), {}, signal),
     () => files.remove("link/outside"),
@@ -120,6 +132,25 @@ it("tells no error with a path of the host, and follows no link", async () => {
   expect((await readdir(home)).toSorted()).toEqual(["outside", "volumes"]);
 });
 
+it("lists what hostile programs have named and dated, within bounds, and ends for a client that goes", async () => {
+  await rm(home, { recursive: true });
+  home = mkdtempSync("/dev/shm/bj-"); // which keeps any time, as XFS and btrfs do
+  const volumes = open();
+  const volume = await volumes.create(OWNER, WISH);
+  const files = await volumes.files(volume);
+  const tree = join(home, "volumes", volume.id.slice(0, 20), "tree");
+  await writeFile(join(tree, "late"), "");
+  await utimes(join(tree, "late"), 1e15, 1e15);
+  const signal = new AbortController().signal;
+  const [late] = await files.list("/", 1, signal);
+  expect(late?.mtime.toISOString()).toBe("9999-12-31T23:59:59.999Z");
+  await expect(files.list("/", 1, AbortSignal.abort())).rejects.toMatchObject({ code: "CANCELLED" });
+  const deep = Array.from({ length: 15 }, () => "d".repeat(250)).join("/");
+  await mkdir(join(tree, deep), { recursive: true });
+  await Promise.all(Array.from({ length: 1_200 }, (_, index) => symlink("t".repeat(4_000), join(tree, deep.slice(0, -251), `l${index}`))));
+  await expect(files.list(deep.slice(0, -251), 1, signal)).rejects.toMatchObject({ code: "FILE_TOO_LARGE" });
+});
+
 it("gives several uploads at once no more room than one, and forgets what failed", async () => {
   const volumes = open();
   const volume = await volumes.create(OWNER, { name: "small", quotaBytes: 2 ** 20 });
@@ -133,7 +164,7 @@ it("gives several uploads at once no more room than one, and forgets what failed
   expect(written).toBeLessThan(2);
   const codes = ends.flatMap((end) => (end.status === "rejected" ? [(end.reason as { readonly code: string }).code] : []));
   expect([...new Set(codes)]).toEqual(["DISK_FULL"]);
-  const left = await files.list("/");
+  const left = await files.list("/", 1, signal);
   expect(left).toHaveLength(written);
   for (const { path } of left) await files.remove(path);
   expect(await files.write("a", bytes(), {}, signal)).toMatchObject({ size: 6 * 2 ** 17 });

@@ -44,9 +44,7 @@ export class HomeVolumes implements Volumes {
       );
     const { name: runtime, shared } = this.#options.choose(principal);
     if (!shared) throw sharesNothing(runtime);
-    const own = (await this.#store.list()).filter(({ owner }) => owner === principal.id);
-    if (own.length >= VOLUMES_MAX)
-      throw new BelljarError("QUOTA_EXCEEDED", `You have ${own.length} volumes, and can have ${VOLUMES_MAX}: remove one`);
+    await this.#assertFewer(principal, VOLUMES_MAX);
     const { id: owner, project } = principal;
     const volume: Volume = {
       version: 1,
@@ -58,11 +56,27 @@ export class HomeVolumes implements Volumes {
       createdAt: new Date(),
       quotaBytes,
     };
-    if (await this.#store.make(volume, shared)) return volume;
+    if (await this.#store.make(volume, shared)) return this.#withinMost(principal, volume);
     throw new BelljarError(
       "VOLUME_NAME_TAKEN",
       `You have a volume named ${JSON.stringify(name)} already: use that, or choose another name`,
     );
+  }
+
+  /** Of those that are made at once, in whichever process, the last to be made sees all others: what is one too many goes again. */
+  async #withinMost(principal: Principal, volume: Volume): Promise<Volume> {
+    try {
+      await this.#assertFewer(principal, VOLUMES_MAX + 1);
+      return volume;
+    } catch (cause) {
+      await this.remove(principal, volume.id);
+      throw cause;
+    }
+  }
+
+  async #assertFewer({ id }: Principal, most: number): Promise<void> {
+    const own = (await this.#store.list()).filter(({ owner }) => owner === id);
+    if (own.length >= most) throw new BelljarError("QUOTA_EXCEEDED", `You can have ${VOLUMES_MAX} volumes: remove one`);
   }
 
   async list(principal: Principal): Promise<readonly Volume[]> {
@@ -107,7 +121,7 @@ export class HomeVolumes implements Volumes {
       root: await store.tree(volume),
       shared,
       room: () => usage.room(volume),
-      wrote: (bytes) => usage.add(volume, bytes),
+      take: (bytes) => usage.take(volume, bytes),
       makeBin: () => store.makeBin(volume),
       removed: () => usage.forget(volume),
       eraseBin: (bin) => store.erase(bin, shared),

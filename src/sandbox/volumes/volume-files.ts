@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
@@ -7,30 +6,17 @@ import type { FileIds, SharedFolders } from "../../runtime/runtime.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 import { HostFolder } from "../workspace/host-folder.ts";
 import { tellVolumeError } from "./volume-errors.ts";
-import { below, nameOf, parentOf, parseVolumePath, showVolumePath } from "./volume-path.ts";
+import { idsOf, toEntry, type VolumeEntry } from "./volume-entry.ts";
+import { below, parentOf, parseVolumePath, showVolumePath } from "./volume-path.ts";
 
 const LISTED_MAX = 10_000;
+const LISTED_MAX_BYTES = 8_388_608;
 const PERMISSIONS = 0o777;
 const FILE_MODE = 0o644;
 const FOLDER_MODE = 0o755;
 const USER: FileIds = { uid: INSIDE.userId, gid: INSIDE.userId };
 
-/** A file, folder or link of a volume. Ids and modes are those inside. */
-export interface VolumeEntry {
-  readonly name: string;
-  /** Begins with a slash, which is the volume's root. */
-  readonly path: string;
-  readonly type: "file" | "directory" | "symlink" | "unknown";
-  readonly size: number;
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-  readonly atime: Date;
-  readonly mtime: Date;
-  readonly ctime: Date;
-  /** The text of a link. Nobody here follows it. */
-  readonly target?: string;
-}
+export type { VolumeEntry } from "./volume-entry.ts";
 
 export interface VolumeMetadata extends Partial<FileIds> {
   /** Permission bits. Others are left out: no program of a volume runs as its owner. */
@@ -46,9 +32,10 @@ export interface VolumeFilesOptions {
   /** The volume's folder on the host, a real path. */
   readonly root: string;
   readonly shared: Pick<SharedFolders, "toHost" | "toInside">;
-  /** How many bytes may be written. Rejects with `DISK_FULL`. */
-  readonly room: () => Promise<number>;
-  readonly wrote: (bytes: number) => void;
+  /** Rejects with `DISK_FULL` if nothing may be written. */
+  readonly room: () => Promise<void>;
+  /** Before so many bytes are written. Rejects with `DISK_FULL`. */
+  readonly take: (bytes: number) => Promise<void>;
   readonly removed: () => void;
   /** A folder where what is removed is put, and removes all that is in its `tree`. */
   readonly makeBin: () => Promise<string>;
@@ -73,14 +60,14 @@ export class VolumeFiles {
     return this.#told(text, (path) => this.#need(path));
   }
 
-  /** What lies in a folder, and in those below it up to `depth` levels, by path. Rejects with `FILE_TOO_LARGE` for very many entries. */
-  list(text: string, depth = 1): Promise<readonly VolumeEntry[]> {
+  /** What lies in a folder, and in those below it up to `depth` levels, by path. Rejects with `FILE_TOO_LARGE` for very many entries, or long names. */
+  list(text: string, depth: number, signal: AbortSignal): Promise<readonly VolumeEntry[]> {
     return this.#told(text, async (path) => {
       const folder = await this.#need(path);
       if (folder.type !== "directory") throw new BelljarError("FILE_NOT_DIRECTORY", "it is no folder");
-      const found: VolumeEntry[] = [];
-      await this.#collect(path, depth, found);
-      return found;
+      const listed: Listed = { entries: [], bytes: 0, signal };
+      await this.#collect(path, depth, listed);
+      return listed.entries;
     });
   }
 
@@ -168,15 +155,15 @@ export class VolumeFiles {
     }
   }
 
-  async #collect(folder: Buffer, depth: number, found: VolumeEntry[]): Promise<void> {
+  async #collect(folder: Buffer, depth: number, listed: Listed): Promise<void> {
     const names = (await this.#folder.names(folder, LISTED_MAX)) ?? []; // it was removed meanwhile
     for (const name of names.toSorted((one, other) => Buffer.compare(one, other))) {
+      if (listed.signal.aborted) throw new BelljarError("CANCELLED", "the client is gone");
       const path = below(folder, name);
       const entry = await this.#find(path);
       if (!entry) continue;
-      if (found.push(entry) > LISTED_MAX)
-        throw new BelljarError("FILE_TOO_LARGE", `there are more than ${LISTED_MAX} entries: list less deep`);
-      if (entry.type === "directory" && depth > 1) await this.#collect(path, depth - 1, found);
+      addTo(listed, entry);
+      if (entry.type === "directory" && depth > 1) await this.#collect(path, depth - 1, listed);
     }
   }
 
@@ -200,9 +187,7 @@ export class VolumeFiles {
     await this.#options.room();
     for await (const chunk of whole(content)) {
       if (signal.aborted) throw new BelljarError("CANCELLED", "the upload was cut off");
-      if (chunk.byteLength > (await this.#options.room()))
-        throw new BelljarError("DISK_FULL", "the volume's quota has no room for it: remove files of the volume");
-      this.#options.wrote(chunk.byteLength);
+      await this.#options.take(chunk.byteLength);
       await file.writeFile(chunk);
     }
     await file.chown(ids.uid, ids.gid);
@@ -259,25 +244,15 @@ interface Filling {
   readonly signal: AbortSignal;
 }
 
-function toEntry(
-  path: Buffer,
-  stats: BigIntStats,
-  { ids, target }: { readonly ids: FileIds; readonly target: Buffer | undefined },
-): VolumeEntry {
-  return {
-    name: nameOf(path).toString(),
-    path: showVolumePath(path),
-    type: stats.isFile() ? "file" : stats.isDirectory() ? "directory" : stats.isSymbolicLink() ? "symlink" : "unknown",
-    size: Number(stats.size),
-    mode: Number(stats.mode) & 0o7777,
-    ...ids,
-    atime: stats.atime,
-    mtime: stats.mtime,
-    ctime: stats.ctime,
-    ...(target && { target: target.toString() }),
-  };
+/** What was found so far. */
+interface Listed {
+  readonly entries: VolumeEntry[];
+  bytes: number;
+  readonly signal: AbortSignal;
 }
 
-function idsOf({ uid, gid }: BigIntStats): FileIds {
-  return { uid: Number(uid), gid: Number(gid) };
+function addTo(listed: Listed, entry: VolumeEntry): void {
+  listed.bytes += Buffer.byteLength(entry.path) + Buffer.byteLength(entry.target ?? "");
+  if (listed.bytes > LISTED_MAX_BYTES || listed.entries.push(entry) > LISTED_MAX)
+    throw new BelljarError("FILE_TOO_LARGE", `there are more than ${LISTED_MAX} entries, or their names are too long: list less deep`);
 }

@@ -1,5 +1,5 @@
 import { printable, printableText } from "../../files/printable.ts";
-import { invalidLine } from "./dockerfile-error.ts";
+import { invalidLine, toldIn } from "./dockerfile-error.ts";
 import { openArchiveTree } from "./archive-tree.ts";
 import { applySetting, type SettingParts, toFolder, expandIn } from "./apply-setting.ts";
 import type { BuildParts } from "./build-parts.ts";
@@ -30,8 +30,12 @@ export interface BuildRequest {
  * Builds the stages that the last one needs, step by step. Each step that changes files is done in a sandbox of its own on what the stage has
  * come to, and is kept as a layer; one that an earlier build of the owner did on the same is taken over.
  */
-export function buildDockerfile(parts: BuildParts, request: BuildRequest): Promise<StageState> {
-  return new Build(parts, request).stage(request.file.stages.length - 1);
+export async function buildDockerfile(parts: BuildParts, request: BuildRequest): Promise<StageState> {
+  try {
+    return await new Build(parts, request).stage(request.file.stages.length - 1);
+  } catch (cause) {
+    throw toldIn(request.file, cause);
+  }
 }
 
 class Build {

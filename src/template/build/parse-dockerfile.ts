@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import { invalidLine, quoted } from "./dockerfile-error.ts";
+import { type Counted, invalidLine, quoted } from "./dockerfile-error.ts";
 import { expandText } from "./expand.ts";
 import { type FromWish, type Instruction, parseInstruction, type Step } from "./instructions.ts";
 import { readLines } from "./read-lines.ts";
@@ -16,6 +16,8 @@ export interface Dockerfile {
   /** The variables of ARG before the first FROM. A stage has them once it names them. */
   readonly args: ReadonlyMap<string, string>;
   readonly escape: string;
+  /** What `line` of its instructions is the number of, for errors. */
+  readonly counts: Counted;
 }
 
 export interface BuildWishes {
@@ -32,7 +34,7 @@ export function parseDockerfile(text: string, { buildArgs, target }: BuildWishes
   if (first < 0) throw new BelljarError("DOCKERFILE_INVALID", "The Dockerfile has no FROM: begin it with one, such as `FROM base`");
   const args = readArgs(instructions.slice(0, first), { escape, buildArgs });
   const stages = splitStages(instructions.slice(first)).map((stage) => ({ ...stage, ...expandFrom(stage, args, escape) }));
-  return { stages: stages.slice(0, findTarget(stages, target) + 1), args, escape };
+  return { stages: stages.slice(0, findTarget(stages, target) + 1), args, escape, counts: "lines" };
 }
 
 interface Reading {

@@ -1,7 +1,7 @@
-import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { BuildParts } from "./build-parts.ts";
 import { CommandOutput } from "./command-output.ts";
+import { failedLine } from "./dockerfile-error.ts";
 import type { RunStep } from "./instructions.ts";
 import { ROOT } from "./root-user.ts";
 import { maskOf } from "./secret-mask.ts";
@@ -30,7 +30,7 @@ async function execute(parts: BuildParts, sandbox: Sandbox, { state, step, shown
   output.end();
   if (exitCode === 0) return;
   const end = signal ?? `exit code ${exitCode}`;
-  throw new BelljarError("COMMAND_FAILED", `Line ${step.line} of the Dockerfile failed with ${end}; ${output.told}`);
+  throw failedLine("COMMAND_FAILED", step.line, `failed with ${end}; ${output.told}`);
 }
 
 interface RunRequest {

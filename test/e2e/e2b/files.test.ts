@@ -1,8 +1,12 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { Readable } from "node:stream";
 import type { WatchHandle } from "e2b";
 import { FilesystemEventType, FileType, Sandbox } from "e2b";
 import { expect, it } from "vitest";
+import { encodeMessage } from "../../../src/gateway/e2b/envd/connect/envelope.ts";
 import { openE2bLab } from "../../support/e2b-lab.ts";
 import { openE2bInside } from "../../support/e2b-inside.ts";
 import { headersOf } from "../../support/e2b-sandbox.ts";
@@ -229,3 +233,20 @@ async function watch(sandbox: Sandbox, path: string, options: { readonly recursi
     [Symbol.asyncDispose]: () => handle.stop(),
   };
 }
+
+it("ends a stream of changes whose client is too slow for them, in E2B's form", async () => {
+  await using lab = await openE2bLab();
+  const sandbox = await Sandbox.create(lab.options);
+  const asked = request(`${lab.url}/filesystem.Filesystem/WatchDir`, {
+    method: "POST",
+    headers: { ...(headersOf(sandbox) as Record<string, string>), "content-type": "application/connect+json" },
+  });
+  asked.end(encodeMessage({ path: "/dev/shm" }));
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  await once(answer, "readable"); // it watches, and nobody reads on
+  const changes = "import os\nfor n in 'ab': open(n*250,'w').close()\nfor i in range(60000):\n  for n in 'ab': os.chmod(n*250,0o600+i%2)";
+  await sandbox.commands.run(`python3 -c "${changes}"`, { cwd: "/dev/shm", timeoutMs: 60_000 });
+  let end = "";
+  for await (const chunk of answer) end = `${end}${(chunk as Buffer).toString("latin1")}`.slice(-2_000);
+  expect(end).toMatch(/"error":\{"code":"[a-z_]+","message":"More has changed at once than could be told/);
+});

@@ -126,7 +126,9 @@ it("a build that fails says at which step, in E2B's words, and skipCache does st
     message: "failed to run command 'whoami': command failed: unauthenticated: invalid username: 'root123'",
   });
   const failed = await failure(Template().fromBaseImage().runCmd("true").runCmd("echo why >&2; exit 7"));
-  expect(failed).toMatchObject({ message: expect.stringMatching(/echo why.*exit code 7[^]*why/) as string });
+  expect(failed).toMatchObject({ message: expect.stringMatching(/: Step 2 failed with exit code 7[^]*why/) as string });
+  const nowhere = await failure(Template().fromBaseImage().runCmd("true").setWorkdir("$NONE"));
+  expect(nowhere).toMatchObject({ message: expect.stringMatching(/^Step 2: it names an empty path/) as string });
   const stack = (failed as Error).stack ?? "";
   expect(stack, "the SDK finds the line of the program that wrote the step").toContain("templates.test.ts");
   expect(await Template.exists("bad", lab.options)).toBe(false);

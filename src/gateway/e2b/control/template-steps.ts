@@ -78,7 +78,7 @@ export function toBuild(steps: readonly TemplateStep[], base: StepsBase, isForce
   const stage = { kind: "from", line: 0, image, ...(only && { only }), steps: translated.all() } as const;
   const firstForced = steps.findIndex(({ force }) => force === true);
   return {
-    file: { stages: [stage], args: new Map(), escape: "\\" },
+    file: { stages: [stage], args: new Map(), escape: "\\", counts: "steps" },
     hashes: [...translated.hashes],
     freshFrom: isForced ? 0 : firstForced < 0 ? undefined : firstForced + 1,
     describe: (step) => translated.wishes.get(step),

@@ -50,7 +50,7 @@ function folderRoutes(admission: VolumeAdmission): readonly Route[] {
       params,
       query: pathQuery.extend({ depth: z.coerce.number().int().min(1).max(DEPTH_MAX).optional().describe("Levels, default 1") }),
       answers: { 200: z.array(entrySchema).readonly() },
-      handle: async ({ request, query }) => (await admission.of(request).list(query.path, query.depth)).map(toAnswer),
+      handle: async ({ request, query, signal }) => (await admission.of(request).list(query.path, query.depth ?? 1, signal)).map(toAnswer),
     }),
     defineRoute({
       method: "POST",
