@@ -3,6 +3,7 @@ import { MARKED } from "../../browser/actions/marked.ts";
 import { OPTIONS } from "../../browser/actions/options.ts";
 import { SELECT_OPTION } from "../../browser/actions/select-option.ts";
 import { markOutside } from "../../catalog/outside-text.ts";
+import { oneLine } from "../browser/one-line.ts";
 import { callBrowser } from "../browser/browser-call.ts";
 import type { Called } from "../browser/browser-tool.ts";
 import { iiTool } from "./ii-tool.ts";
@@ -24,7 +25,7 @@ export const getSelectOptions = iiTool({
   async run(call, args) {
     const { value } = await callBrowser(call, OPTIONS, { ref: await refOf(call, args.index) });
     const rows = value.options.map(({ label, selected }, at) => `${at}: ${label}${selected ? " (selected)" : ""}`);
-    return markOutside([...rows, ...(value.omitted === 0 ? [] : [`${value.omitted} more are left out`])].join("\n"));
+    return markOutside([...rows, ...(value.omitted === 0 ? [] : [`${value.omitted} more are left out`])].map(oneLine).join("\n"));
   },
 });
 

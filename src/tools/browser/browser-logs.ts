@@ -1,6 +1,7 @@
 import { CONSOLE, CONSOLE_FIELDS } from "../../browser/actions/console.ts";
 import { NETWORK, NETWORK_FIELDS, type RequestFacts } from "../../browser/actions/network.ts";
 import { markOutside } from "../../catalog/outside-text.ts";
+import { oneLine } from "./one-line.ts";
 import type { TextResult } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { callBrowser } from "./browser-call.ts";
@@ -42,5 +43,5 @@ function tellRequest({ method, url, kind, status, problem }: RequestFacts): stri
 function logResult(value: { readonly omitted: number }, lines: readonly string[]): TextResult {
   if (lines.length === 0) return textResult(value, "[Nothing]");
   const note = value.omitted === 0 ? [] : [`[${value.omitted} older ones are left out; limit shows more]`];
-  return textResult(value, [markOutside(lines.join("\n")), ...note].join("\n"));
+  return textResult(value, [markOutside(lines.map(oneLine).join("\n")), ...note].join("\n"));
 }

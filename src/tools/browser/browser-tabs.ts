@@ -2,6 +2,7 @@ import { CLOSE } from "../../browser/actions/close.ts";
 import { PDF, PDF_FIELDS } from "../../browser/actions/pdf.ts";
 import { TABS, TABS_FIELDS } from "../../browser/actions/tabs.ts";
 import { markOutside } from "../../catalog/outside-text.ts";
+import { oneLine } from "./one-line.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { callBrowser } from "./browser-call.ts";
 import { browserTool } from "./browser-tool.ts";
@@ -16,7 +17,7 @@ export const tabs = browserTool({
   async run(call, args) {
     const { value } = await callBrowser(call, TABS, args);
     const rows = value.tabs.map(({ url, title, current }, index) => `${index}${current ? " (current)" : ""}: ${title} ${url}`);
-    return textResult(value, rows.length === 0 ? "[No tab is open]" : markOutside(rows.join("\n")));
+    return textResult(value, rows.length === 0 ? "[No tab is open]" : markOutside(rows.map(oneLine).join("\n")));
   },
 });
 

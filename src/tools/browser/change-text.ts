@@ -1,5 +1,6 @@
 import type { ChangeFacts, DialogFacts, DownloadFacts } from "../../browser/actions/change.ts";
 import { markOutside } from "../../catalog/outside-text.ts";
+import { oneLine } from "./one-line.ts";
 
 /** A change as a model reads it. All that the page decides stands in the marked block, what Belljar says of it after the block. */
 export function changeText(change: ChangeFacts & { readonly status?: number | undefined }): string {
@@ -8,7 +9,7 @@ export function changeText(change: ChangeFacts & { readonly status?: number | un
 
 function wordsOf(change: ChangeFacts & { readonly status?: number | undefined }): string {
   const { url, title, status, dialog, dialogs, downloads, opened, errors, failures, tree } = change;
-  return [
+  const lines = [
     `url: ${url}`,
     ...(title === "" ? [] : [`title: ${title}`]),
     ...(status === undefined ? [] : [`status: ${status}`]),
@@ -18,8 +19,8 @@ function wordsOf(change: ChangeFacts & { readonly status?: number | undefined })
     ...opened.map((tab) => `opened tab ${tab.index}: ${tab.url}`),
     ...errors.map((error) => `error: ${error}`),
     ...failures.map((failure) => `failed request: ${failure}`),
-    ...(tree === undefined || tree === "" ? [] : ["changes of the page:", tree]),
-  ].join("\n");
+  ];
+  return [...lines.map(oneLine), ...(tree === undefined || tree === "" ? [] : ["changes of the page:", tree])].join("\n");
 }
 
 export function tellDialog({ kind, message, proposed }: DialogFacts): string {

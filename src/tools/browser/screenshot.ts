@@ -1,6 +1,7 @@
 import { findTargetProblem } from "../../browser/actions/fields.ts";
 import { type MarkFacts, SCREENSHOT, SCREENSHOT_FIELDS, type ScreenshotValue } from "../../browser/actions/screenshot.ts";
 import { markOutside } from "../../catalog/outside-text.ts";
+import { oneLine } from "./one-line.ts";
 import type { ToolContent } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { CalledAnswer } from "../../browser/driver-connection.ts";
@@ -27,7 +28,7 @@ export const screenshot = browserTool({
 /** The picture, and what stands beside it. */
 export function pictureContent({ value, picture }: CalledAnswer<ScreenshotValue>): readonly ToolContent[] {
   const { url, title, width, height, scale, cut, marks } = value;
-  const words = markOutside([`url: ${url}`, `title: ${title}`, ...marks.map(tellMark)].join("\n"));
+  const words = markOutside([`url: ${url}`, `title: ${title}`, ...marks.map(tellMark)].map(oneLine).join("\n"));
   const pixels = scale === 1 ? "each one of the page" : `${scale.toFixed(3)} for one of the page`;
   const size = `[The picture has ${width}x${height} pixels, ${pixels}${cut ? "; the page goes on below it" : ""}]`;
   const shown = picture ? [{ type: "image" as const, data: picture.bytes.toString("base64"), mimeType: picture.type }] : [];

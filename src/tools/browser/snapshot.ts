@@ -1,6 +1,7 @@
 import { findTargetProblem } from "../../browser/actions/fields.ts";
 import { SNAPSHOT, SNAPSHOT_FIELDS } from "../../browser/actions/snapshot.ts";
 import { markOutside } from "../../catalog/outside-text.ts";
+import { oneLine } from "./one-line.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { callBrowser } from "./browser-call.ts";
 import { browserTool } from "./browser-tool.ts";
@@ -18,6 +19,6 @@ export const snapshot = browserTool({
   value: SNAPSHOT.value,
   async run(call, args) {
     const { value } = await callBrowser(call, SNAPSHOT, args);
-    return textResult(value, markOutside([`url: ${value.url}`, `title: ${value.title}`, value.text].join("\n")));
+    return textResult(value, markOutside([oneLine(`url: ${value.url}`), oneLine(`title: ${value.title}`), value.text].join("\n")));
   },
 });
