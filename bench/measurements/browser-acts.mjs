@@ -57,7 +57,7 @@ async function clicks(page, measured) {
     await page.locator("body").ariaSnapshot({ mode: "ai" });
   };
   const figures = await compare({ reference: silent(reference), measured: silent(measured), ...TIMES });
-  const most = 1.3 * figures.reference.p50 + 10;
+  const most = Math.round(1.3 * figures.reference.p50 + 10);
   return { what: "click and what changed, without MCP", beside: "playwright's click and text of the page, on the host", most, ...figures };
 }
 
