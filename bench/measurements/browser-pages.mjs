@@ -22,9 +22,8 @@ export async function measure() {
   if (!existsSync(CHROMIUM)) return [{ what: "pages in a browser", omitted: "there is no Chromium" }];
   const home = await openHome({ storage: "tmpfs" });
   const load = (file) => import(`../../dist/lib/browser/${file}`);
-  const names = ["navigate", "snapshot", "click", "screenshot"];
-  const [{ Browsers }, { NAVIGATE }, { SNAPSHOT }, { CLICK }, { SCREENSHOT }] = await Promise.all(
-    ["browsers.js", ...names.map((name) => `actions/${name}.js`)].map(load),
+  const [{ Browsers }, { NAVIGATE }, { SNAPSHOT }] = await Promise.all(
+    ["browsers.js", "actions/navigate.js", "actions/snapshot.js"].map(load),
   );
   const browsers = new Browsers({ idleMs: 600_000 });
   const { chromium } = createRequire(import.meta.url)("playwright-core");
@@ -39,7 +38,6 @@ export async function measure() {
     const call = async (action, args) => (await session.call(action, args, { signal: NEVER, timeoutMs: 50_000 })).value;
     const rows = [];
     for (const page of PAGES) rows.push(...(await snapshots(page, { call, NAVIGATE, SNAPSHOT, onHost, origin })));
-    rows.push(...(await acts({ session, call, NAVIGATE, CLICK, SCREENSHOT, onHost, origin })));
     return rows;
   } finally {
     site.kill();
@@ -72,38 +70,6 @@ async function snapshots({ path, title }, { call, NAVIGATE, SNAPSHOT, onHost, or
     { what: `snapshot of ${title}, without MCP`, beside, most: MOST_MS, ...times },
     { what: "the same in tokens, about", unit: "tokens", beside, most: MOST_TOKENS, measured, reference },
   ];
-}
-
-/** A click, with what it changed of the page, and a picture, beside what playwright does alone. */
-async function acts({ session, call, NAVIGATE, CLICK, SCREENSHOT, onHost, origin }) {
-  const path = "/form";
-  await call(NAVIGATE, { url: `http://127.0.0.1:${PORT}${path}` });
-  const page = await onHost.newPage({ viewport: { width: 1280, height: 720 } });
-  await page.goto(origin + path);
-  const tree = () => page.locator("body").ariaSnapshot({ mode: "ai" });
-  const selector = "text=Send news";
-  const theirClick = async () => {
-    await tree();
-    await page.locator(selector).click();
-    await tree();
-  };
-  const click = { reference: theirClick, measured: async () => void (await call(CLICK, { selector })) };
-  const look = { signal: NEVER, timeoutMs: 50_000 };
-  const shot = {
-    reference: async () => void (await page.screenshot({ type: "jpeg", quality: 80 })),
-    measured: async () => void (await session.call(SCREENSHOT, {}, look)),
-  };
-  const rows = [
-    {
-      what: "click, and what it changed, without MCP",
-      beside: "playwright's click between two of its trees, on the host",
-      added: 10,
-      ...(await compare(click)),
-    },
-    { what: "screenshot of 1280x720, without MCP", beside: "playwright's, on the host", goal: 1.2, ...(await compare(shot)) },
-  ];
-  await page.close();
-  return rows;
 }
 
 const always = (value) => ({ p50: value, p95: value, p99: value, n: 1 });

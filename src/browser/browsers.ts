@@ -6,6 +6,7 @@ import type { BrowserAction } from "./actions/action.ts";
 import type { CalledAnswer, DriverConnection } from "./driver-connection.ts";
 import { MESSAGE_MAX_BYTES } from "./frames.ts";
 import { startDriver } from "./start-driver.ts";
+import { ToldInside } from "./told-inside.ts";
 
 export interface BrowsersOptions {
   /** `browser.path`: tried before Debian's. */
@@ -137,7 +138,8 @@ async function tellMemory(sandbox: Place, before: number | undefined, cause: unk
   const { oomKills = before } = await sandbox.usage().catch(() => ({ oomKills: before }));
   if (oomKills <= before) return cause;
   const remedy = "use a sandbox that was made with a larger memory limit, or fewer tabs";
-  return new BelljarError(cause.code, `${cause.message}: ${USED_UP.memory}; ${remedy}`, { cause });
+  const Told = cause instanceof ToldInside ? ToldInside : BelljarError;
+  return new Told(cause.code, `${cause.message}: ${USED_UP.memory}; ${remedy}`, { cause });
 }
 
 async function abandonable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -5,6 +5,7 @@ import type { BrowserAction } from "./actions/action.ts";
 import { DriverReader, type Said } from "./driver-reader.ts";
 import { toFrame } from "./frames.ts";
 import type { DriverAnswer, ServerMessage } from "./wire.ts";
+import { ToldInside } from "./told-inside.ts";
 
 const SIGKILL = 9;
 /** Beyond the deadline that the driver has for an action. One that does not answer by then is ended. */
@@ -93,7 +94,7 @@ export class DriverConnection {
   ): Promise<CalledAnswer<Value>> {
     const { name } = action;
     const answer = await this.#ask({ timeoutMs, signal }, (id) => ({ type: "request", id, session, action: name, args, timeoutMs }));
-    if (answer.error) throw new BelljarError(answer.error.code, answer.error.message);
+    if (answer.error) throw new ToldInside(answer.error.code, answer.error.message);
     const checked = action.value.safeParse(answer.value);
     if (!checked.success) throw this.#fail(failed(`its answer to ${name} is none`, checked.error));
     const { picture, bytes } = answer;
@@ -180,7 +181,7 @@ export class DriverConnection {
 
   #take({ message, picture }: Said): void {
     if (message.type === "ready") return this.#settleReady?.resolve();
-    if (message.type === "failed") return void this.#fail(new BelljarError(message.error.code, message.error.message));
+    if (message.type === "failed") return void this.#fail(new ToldInside(message.error.code, message.error.message));
     const pending = this.#pending.get(message.id);
     if (!pending) return void this.#fail(failed("it answered what nobody asked"));
     // A second answer to it is one that nobody asked for.
@@ -222,7 +223,7 @@ function failed(why: string, cause?: unknown): BelljarError {
 
 function crashed(stderr: string): BelljarError {
   const said = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;
-  return new BelljarError("BROWSER_CRASHED", `The browser has ended${said}. The next call starts a new one`);
+  return new ToldInside("BROWSER_CRASHED", `The browser has ended${said}. The next call starts a new one`);
 }
 
 function closed(): BelljarError {

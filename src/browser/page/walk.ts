@@ -133,10 +133,11 @@ class Walker {
   }
 
   /** A row with nothing but texts, as one line. */
+  /** No bracket of a cell stands as it is: it could end in what looks like a reference. */
   #row(row: Element, { depth }: Place): boolean {
     const cells = [...row.children].slice(0, ROW_CELLS_MAX);
     if (cells.length === 0 || row.querySelector(ACTABLE) || cells.some((cell) => cell.shadowRoot)) return false;
-    const texts = cells.map((cell) => tidy(nameOf(cell, "cell"), TEXT_MAX).replaceAll("|", "\\|"));
+    const texts = cells.map((cell) => tidy(nameOf(cell, "cell"), TEXT_MAX).replaceAll(/[|[\]]/g, "\\$&"));
     if (texts.every((text) => text === "")) return false;
     const ref = this.#references.of(row);
     this.#nodes += row.childElementCount;

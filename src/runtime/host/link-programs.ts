@@ -4,8 +4,8 @@ import { BelljarError } from "../../errors.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 import type { RuntimeOptions } from "../runtime.ts";
 
-/** One of the kernels; of another release it differs. */
-const SAMPLE = "javascript-kernel.mjs";
+/** Of another release one of them differs. */
+const SAMPLES = ["javascript-kernel.mjs", "python-kernel.py", "browser-driver.mjs"];
 
 /**
  * Makes Belljar's programs be where every sandbox has them (`/opt/belljar`), by links. A machine that is a sandbox of the same release has them
@@ -30,8 +30,11 @@ export async function linkPrograms({ kernels, programs = {} }: Pick<RuntimeOptio
 }
 
 async function hasSame(kernels: string): Promise<boolean> {
-  const [there, ours] = await Promise.all([read(join(INSIDE.kernels, SAMPLE)), read(join(kernels, SAMPLE))]);
-  return there !== undefined && ours !== undefined && there.equals(ours);
+  const compared = SAMPLES.map(async (name) => {
+    const [there, ours] = await Promise.all([read(join(INSIDE.kernels, name)), read(join(kernels, name))]);
+    return there !== undefined && ours !== undefined && there.equals(ours);
+  });
+  return (await Promise.all(compared)).every(Boolean);
 }
 
 function read(path: string): Promise<Buffer | undefined> {

@@ -1,6 +1,9 @@
 import type { BrowserAction } from "../../browser/actions/action.ts";
 import type { Browsers } from "../../browser/browsers.ts";
+import { ToldInside } from "../../browser/told-inside.ts";
+import { markOutside } from "../../catalog/outside-text.ts";
 import type { ToolContext } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
 
 /** Where the browsers are. */
 export type BrowserSource = Pick<Browsers, "of">;
@@ -27,5 +30,11 @@ export async function callBrowser<Args extends object, Value>(
   const sandbox = await context.sandbox(id);
   const timeoutMs = args.timeout_ms === undefined ? undefined : Math.min(args.timeout_ms + REASON_MS, CALL_MAX_MS);
   const session = JSON.stringify([principal.id, clientId ?? null]);
-  return browsers.of(sandbox, session).call(action, args, { signal, timeoutMs });
+  return browsers.of(sandbox, session).call(action, args, { signal, timeoutMs }).catch(marked);
+}
+
+/** What the driver says of a failure quotes the page: its scripts, its names, its markup. */
+function marked(cause: unknown): never {
+  if (!(cause instanceof ToldInside)) throw cause;
+  throw new BelljarError(cause.code, markOutside(cause.message), { cause });
 }
