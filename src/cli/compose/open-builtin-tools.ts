@@ -1,7 +1,6 @@
 import { openOnce } from "../../async/open-once.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
-import { Browsers } from "../../browser/browsers.ts";
 import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import { portUrls } from "../../network/ports/port-urls.ts";
 import { builtinTools, otherBuiltinTools } from "../../tools/builtin-tools.ts";
@@ -9,9 +8,6 @@ import { LateCommands } from "../../tools/shell/late-commands.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
 import type { LocalStack } from "./open-stack.ts";
 import { openInterpreter, openTexts } from "./open-stack.ts";
-
-/** A browser that nobody uses ends. */
-const BROWSER_IDLE_MS = 600_000;
 
 export interface BuiltinParts {
   readonly snippetsDirectory: string | undefined;
@@ -33,7 +29,7 @@ export async function openBuiltinTools(
   const shells = createShellSessions(config);
   const late = new LateCommands();
   const texts = openTexts();
-  const browsers = new Browsers({ idleMs: BROWSER_IDLE_MS });
+  const browsers = await stack.browsers();
   const tools = builtinTools({
     interpreter,
     sandboxes,
@@ -53,7 +49,6 @@ export async function openBuiltinTools(
   return {
     tools: [...tools, ...otherBuiltinTools({ browsers })],
     async [Symbol.asyncDispose]() {
-      await browsers[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
       await late[Symbol.asyncDispose]();
       await shells[Symbol.asyncDispose]();

@@ -190,6 +190,11 @@ describe("a browser that a model drives over MCP", () => {
       const opened = await use("browser_navigation", { url: `${SITE}/changing` }, other);
       expect(opened.picture?.length).toBeGreaterThan(1_000);
       expect(opened.text).toMatch(/button "?Add/);
+      const form = await use("browser_navigation", { url: `${SITE}/form` }, other);
+      const index = Number(/^(\d+): combobox "Colour"/m.exec(form.text)?.[1]);
+      expect((await use("browser_get_select_options", { index }, other)).text).toContain("1: Green (selected)");
+      const chosen = await use("browser_select_dropdown_option", { index, option: "Blue" }, other);
+      expect(chosen.text).toContain('value="Blue"');
       const names = (await other.listTools()).tools.map(({ name }) => name).filter((name) => name.startsWith("browser_"));
       expect(names).toHaveLength(15);
     } finally {

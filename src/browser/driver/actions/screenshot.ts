@@ -36,6 +36,7 @@ export const screenshot = defineHandler<ScreenshotArgs, ScreenshotValue>({
       const cdp = await tab.cdp();
       const shot = fit(await findArea(tab, cdp, args), args);
       await using marked = args.marks === true ? await drawMarks(tab.page) : undefined;
+      if (marked) tab.log.marked = marked.marks.map(({ ref }) => ref);
       const picture = await take(cdp, shot, args.format ?? "jpeg");
       const [width, height] = [Math.round(shot.area.width * shot.scale), Math.round(shot.area.height * shot.scale)];
       const { page } = tab;
