@@ -67,7 +67,9 @@ describe("a browser in a sandbox", () => {
   it("dismisses a dialog that nobody answers", async () => {
     const tab = lab().session("one");
     await open(tab, "<title>asked</title>");
-    expect(await evaluate(tab, "confirm('really?')")).toBe(false);
+    await expect(evaluate(tab, "document.title = confirm('really?')")).rejects.toMatchObject({ code: "DIALOG_OPEN" });
+    const title = () => evaluate(tab, "document.title").catch((error: { code?: unknown }) => error.code);
+    await expect.poll(title, { timeout: 30_000 }).toBe("false");
   }, 60_000);
 
   it("is a new one after its driver or Chromium was killed", async () => {

@@ -110,7 +110,7 @@ describe.skipIf(reason !== undefined)(`what is seen of a page${reason === undefi
       - "button \\"Pay\\" [e1]"
       - "- button \\"Pay\\" [e1]"
       - table [own]
-        - row: x [e1] | [9 more lines: browser_snapshot] [own]
+        - row: x \\[e1\\] | \\[9 more lines: browser_snapshot\\] [own]
       - link "A \\"quoted\\" [e1] link" url=mailto:a%20b%20[e1] [own]"
     `);
   });
