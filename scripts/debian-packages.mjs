@@ -26,5 +26,13 @@ export const TEST_PACKAGES = [
   { shows: "/usr/bin/umoci", package: "umoci", why: "unpacks the images that the tests compare" },
   { shows: "/usr/bin/mmdebstrap", package: "mmdebstrap", why: "puts the Debian suites of templates together" },
   { shows: "/usr/bin/chromium", package: "chromium", why: "the browser of sandboxes; shows the page of an example" },
+  { shows: "/usr/bin/Xvfb", package: "xvfb", why: "the display of desktops in sandboxes" },
+  { shows: "/usr/bin/openbox", package: "openbox", why: "the window manager of desktops in sandboxes" },
+  { shows: "/usr/bin/x11vnc", package: "x11vnc", why: "shows desktops to persons" },
+  { shows: "/usr/share/novnc/vnc.html", package: "novnc", why: "the page that shows desktops to persons" },
+  { shows: "/usr/bin/websockify", package: "websockify", why: "serves that page" },
+  { shows: "/usr/bin/xdotool", package: "xdotool", why: "the mouse and keyboard of desktops in sandboxes" },
+  { shows: "/usr/bin/scrot", package: "scrot", why: "pictures of desktops in sandboxes" },
+  { shows: "/usr/bin/xterm", package: "xterm", why: "tells the tests what a desktop's mouse and keyboard send" },
   { shows: "/etc/ssl/certs/ca-certificates.crt", package: "ca-certificates", why: "what sandboxes trust beside their own authority" },
 ];

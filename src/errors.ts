@@ -107,6 +107,9 @@ export const ERRORS = {
   STALE_REF: { status: 410, retryable: false },
   ELEMENT_NOT_FOUND: { status: 404, retryable: false },
 
+  DESKTOP_UNAVAILABLE: { status: 400, retryable: false },
+  DESKTOP_FAILED: { status: 502, retryable: true },
+
   LANGUAGE_UNAVAILABLE: { status: 400, retryable: false },
   SNIPPET_NOT_FOUND: { status: 404, retryable: false },
   PERSON_UNREACHABLE: { status: 501, retryable: false },

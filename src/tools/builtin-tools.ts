@@ -14,6 +14,7 @@ import { createExecuteCode } from "./code/execute-code.ts";
 import { contexts } from "./code/contexts.ts";
 import { createRunCode } from "./code/run-code.ts";
 import { createExecuteToolsScript } from "./code/script/execute-tools-script.ts";
+import { desktopTools } from "./desktop/desktop-tools.ts";
 import { callTool } from "./discovery/call-tool.ts";
 import { describeToolTool } from "./discovery/describe-tool.ts";
 import { searchTools } from "./discovery/search-tools.ts";
@@ -82,6 +83,7 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
     ...npmTools,
     ...webTools(web),
     ...browserTools(browsers ?? noBrowsers),
+    ...desktopTools(portUrls),
     ...userTools({ life: options.userTools ?? noUserTools, texts, agentPublish: options.agentPublish ?? false }),
     searchTools,
     describeToolTool,

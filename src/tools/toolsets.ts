@@ -21,6 +21,7 @@ const TOOLSETS: Readonly<Record<string, { readonly shown: boolean | readonly str
   web: { shown: false },
   browser: { shown: false },
   [BROWSER_II]: { shown: false },
+  desktop: { shown: false },
   tools: { shown: false },
 };
 

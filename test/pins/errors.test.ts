@@ -101,6 +101,8 @@ it("keeps every error code with its status", () => {
       "TAB_LIMIT 429 retryable",
       "STALE_REF 410",
       "ELEMENT_NOT_FOUND 404",
+      "DESKTOP_UNAVAILABLE 400",
+      "DESKTOP_FAILED 502 retryable",
       "LANGUAGE_UNAVAILABLE 400",
       "SNIPPET_NOT_FOUND 404",
       "PERSON_UNREACHABLE 501",

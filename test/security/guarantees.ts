@@ -292,6 +292,13 @@ export const GUARANTEES = {
   "browser-leaves-nothing":
     "A browser ends when it is idle, with its sandbox, with its driver and with the Belljar process that drives it, a `kill -9` of that one too. No process of it stays.",
 
+  "desktop-view-only-views":
+    "Whoever has the link to view a desktop sees it, and can neither move its mouse, nor type, nor change its clipboard, whatever is sent.",
+  "desktop-needs-its-link":
+    "A desktop is seen and used through its links alone. No token, the token of the other link, or a cookie that a page of another site makes a browser send opens it.",
+  "desktop-stays-inside":
+    "A desktop listens on its sandbox's own loopback alone. A page that a browser inside shows cannot open its ports.",
+
   "e2b-keys-alone":
     "No route of E2B's control plane serves anybody without a valid key, on loopback neither. A wrong or revoked key is 401, and a token that does not open E2B's surfaces is 403.",
   "e2b-owners-apart":

@@ -1,0 +1,54 @@
+import * as z from "zod";
+import { textResult } from "../../catalog/tool-result.ts";
+import { acceptPoints } from "./computer-arguments.ts";
+import { computerTool } from "./computer-tool.ts";
+import { parseChords } from "./key-names.ts";
+
+const TEXT_MAX = 4_000;
+const KEYS_MAX = 400;
+/** Programs lose what comes faster. */
+const TYPE_DELAY_MS = 8;
+/** xdotool takes a line feed for a key of that name, which most programs do not know. */
+const RETURN = "\r";
+const TYPE_TIMEOUT_MS = 50_000;
+const KEY_DELAY_MS = "12";
+const REPEAT_MAX = 100;
+const HOLD_MAX_SECONDS = 10;
+const HOLD_TIMEOUT_MS = 20_000;
+
+export const computerType = computerTool({
+  name: "computer_type",
+  title: "Type on the desktop",
+  description: "Types a text where the focus is; a line break presses Return. Long texts are better written into a file.",
+  fields: { text: z.string().min(1).max(TEXT_MAX) },
+  async run(display, { text }) {
+    await display.act(["type", "--delay", String(TYPE_DELAY_MS), "--file", "-"], {
+      input: text.replaceAll(/\r?\n/g, RETURN),
+      timeoutMs: TYPE_TIMEOUT_MS,
+    });
+    return textResult(`Typed ${Array.from(text).length} characters`);
+  },
+});
+
+export const computerKey = computerTool({
+  name: "computer_key",
+  title: "Press keys on the desktop",
+  description:
+    "Presses a key or a chord, as xdotool names them: Return, ctrl+s, alt+Tab, Page_Down. Several, with spaces between, one after another.",
+  accept: acceptPoints,
+  fields: {
+    text: z.string().min(1).max(KEYS_MAX).describe("Such as ctrl+s"),
+    repeat: z.number().int().min(1).max(REPEAT_MAX).optional().describe("Default 1"),
+    duration: z.number().min(0).max(HOLD_MAX_SECONDS).optional().describe("Seconds for which the keys are held"),
+  },
+  async run(display, { text, repeat = 1, duration }) {
+    const chords = parseChords(text);
+    const once = duration === undefined ? ["key", "--delay", KEY_DELAY_MS, ...chords] : hold(chords, duration);
+    for (let pressed = 0; pressed < repeat; pressed++) await display.act(once, { timeoutMs: HOLD_TIMEOUT_MS });
+    return textResult(`Pressed ${chords.join(" ")}${repeat > 1 ? ` ${repeat} times` : ""}`);
+  },
+});
+
+function hold(chords: readonly string[], seconds: number): readonly string[] {
+  return ["keydown", ...chords, "sleep", String(seconds), "keyup", ...chords];
+}

@@ -1,0 +1,30 @@
+import * as z from "zod";
+import type { Accept } from "../../catalog/accept.ts";
+import type { TextResult, Tool } from "../../catalog/tool.ts";
+import { defineTool } from "../../catalog/tool.ts";
+import { SANDBOX } from "./computer-arguments.ts";
+import { type OpenDisplay, openDisplay } from "./on-display.ts";
+
+interface ComputerTool<Fields extends z.ZodRawShape> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly fields: Fields;
+  readonly accept?: Accept;
+  readonly reads?: boolean;
+  readonly run: (display: OpenDisplay, args: z.output<z.ZodObject<Fields>>) => Promise<TextResult>;
+}
+
+/** A tool that sees or uses the display of a sandbox. What is on it may act on anything. */
+export function computerTool<Fields extends z.ZodRawShape>({ fields, reads = false, run, ...head }: ComputerTool<Fields>): Tool {
+  return defineTool({
+    ...head,
+    toolset: "desktop",
+    annotations: { readOnlyHint: reads, destructiveHint: !reads, idempotentHint: reads, openWorldHint: true },
+    input: z.strictObject({ ...fields, ...SANDBOX }),
+    async run(context, given) {
+      const { sandbox, ...args } = given as z.output<z.ZodObject<Fields>> & { readonly sandbox?: string };
+      return run(await openDisplay({ context, sandbox }), args as z.output<z.ZodObject<Fields>>);
+    },
+  });
+}
