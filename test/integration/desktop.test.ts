@@ -79,6 +79,7 @@ describe("a desktop that a model uses over MCP", () => {
   }, 60_000);
 
   it.each([
+    ["computer_type", { text: "é".repeat(501) }, /^ARGUMENTS_INVALID: At most 500 characters that no key has .* the text has 501/],
     ["computer_click", { coordinate: [1024, 10] }, /^ARGUMENTS_INVALID: The point 1024, 10 is not on the display, which has 1024x768/],
     ["computer_drag", { start_coordinate: [1, 1], coordinate: [1, 768] }, /^ARGUMENTS_INVALID: The point/],
     ["computer_click", { coordinate: [10, 10], text: "a" }, /^ARGUMENTS_INVALID: "a" cannot be held/],

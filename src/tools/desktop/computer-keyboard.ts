@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { textResult } from "../../catalog/tool-result.ts";
+import { BelljarError } from "../../errors.ts";
 import { acceptPoints } from "./computer-arguments.ts";
 import { computerTool } from "./computer-tool.ts";
 import { parseChords } from "./key-names.ts";
@@ -8,6 +9,11 @@ const TEXT_MAX = 4_000;
 const KEYS_MAX = 400;
 /** Programs lose what comes faster. */
 const TYPE_DELAY_MS = 8;
+/** xdotool lends such a character a key, and takes it back after this time: by then the program must have looked up what the key is. */
+const LENT_DELAY_MS = 80;
+const LENT_MAX = 500;
+/** Characters with a key of their own, and those without. */
+const RUNS = /[\t\n\r -~]+|[^\t\n\r -~]+/gu;
 /** xdotool takes a line feed for a key of that name, which most programs do not know. */
 const RETURN = "\r";
 const TYPE_TIMEOUT_MS = 50_000;
@@ -22,13 +28,22 @@ export const computerType = computerTool({
   description: "Types a text where the focus is; a line break presses Return. Long texts are better written into a file.",
   fields: { text: z.string().min(1).max(TEXT_MAX) },
   async run(display, { text }) {
-    await display.act(["type", "--delay", String(TYPE_DELAY_MS), "--file", "-"], {
-      input: text.replaceAll(/\r?\n/g, RETURN),
-      timeoutMs: TYPE_TIMEOUT_MS,
-    });
+    await display.act(typeRuns(text.replaceAll("\0", "").replaceAll(/\r?\n/g, RETURN)), { timeoutMs: TYPE_TIMEOUT_MS });
     return textResult(`Typed ${Array.from(text).length} characters`);
   },
 });
+
+function typeRuns(text: string): readonly string[] {
+  let lent = 0;
+  const acts = (text.match(RUNS) ?? []).flatMap((run) => {
+    const isLent = run > "~";
+    if (isLent) lent += Array.from(run).length;
+    return ["type", "--delay", String(isLent ? LENT_DELAY_MS : TYPE_DELAY_MS), "--args", "1", "--", run];
+  });
+  if (lent <= LENT_MAX) return acts;
+  const limit = `At most ${LENT_MAX} characters that no key has are typed at once, and the text has ${lent}`;
+  throw new BelljarError("ARGUMENTS_INVALID", `${limit}: type it in parts, or write it into a file`);
+}
 
 export const computerKey = computerTool({
   name: "computer_key",

@@ -14,7 +14,6 @@ export interface OpenDisplay extends Pick<DesktopFacts, "width" | "height"> {
 }
 
 export interface ActOptions {
-  readonly input?: string;
   /** What it may take besides the time of its own steps. */
   readonly timeoutMs?: number;
 }
@@ -40,12 +39,8 @@ export async function openDisplay({
   return {
     width,
     height,
-    async act(args, { input, timeoutMs = TIMEOUT_MS } = {}) {
-      const result = await run(["xdotool", ...args], {
-        timeoutMs,
-        maxOutputBytes: OUTPUT_MAX_BYTES,
-        ...(input !== undefined && { input }),
-      });
+    async act(args, { timeoutMs = TIMEOUT_MS } = {}) {
+      const result = await run(["xdotool", ...args], { timeoutMs, maxOutputBytes: OUTPUT_MAX_BYTES });
       // It goes on after a key that it does not know, and says so here alone.
       if (result.exitCode !== 0 || result.stderr.length > 0) throw failed("xdotool", result);
       return result.stdout.toString();
@@ -60,7 +55,7 @@ export async function openDisplay({
 
 type Run = (
   argv: readonly [string, ...string[]],
-  options: { readonly timeoutMs: number; readonly maxOutputBytes: number; readonly input?: string },
+  options: { readonly timeoutMs: number; readonly maxOutputBytes: number },
 ) => Promise<RunResult>;
 
 function runsOn(sandbox: Sandbox, signal: AbortSignal): Run {

@@ -68,7 +68,7 @@ def run(asked):
         (listen(asked["control"]["port"]), asked["control"]["key"], VNC),
     ]
     folder = make_folder()
-    clear_locks()
+    assert_free()
     display = start_display(folder, asked)
     try:
         os.environ["DISPLAY"] = DISPLAY
@@ -99,19 +99,12 @@ def listen(port):
     return listener
 
 
-def clear_locks():
-    """What a display leaves that was killed, or whose sandbox was stopped, forked or put back. The process of its lock may be another one now."""
+def assert_free():
+    """The kernel knows which display lives. Xvfb with -displayfd looks at no lock, and takes the place of a socket at which nobody listens."""
     path = f"/tmp/.X11-unix/X{NUMBER}"
     with open("/proc/net/unix", encoding="utf-8", errors="replace") as table:
         if any(line.rstrip().endswith(path) for line in table):
             raise Failed(f"another program has the display {DISPLAY}: end it")
-    for left in (f"/tmp/.X{NUMBER}-lock", path):
-        try:
-            os.unlink(left)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise Failed(f"{left} of an earlier display cannot be removed: {error.strerror}") from error
 
 
 def start_display(folder, asked):
