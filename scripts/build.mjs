@@ -24,10 +24,10 @@ const PLAYWRIGHT_FILES = [
   "ThirdPartyNotices.txt",
   "lib/bootstrap.js",
   "lib/package.js",
-  "lib/coreBundle.js",
   "lib/utilsBundle.js",
   "lib/utilsBundle.js.LICENSE",
 ];
+const PLAYWRIGHT_CORE = "lib/coreBundle.js";
 const COMMON = ["package-lock.json", "scripts/build.mjs", "scripts/bundle-python.mjs"];
 
 const STEPS = [
@@ -100,9 +100,18 @@ async function buildBrowserDriver() {
   const [from, to] = [join(ROOT, "node_modules/playwright-core"), join(DIST, "kernels/playwright-core")];
   mkdirSync(join(to, "lib"), { recursive: true });
   for (const name of PLAYWRIGHT_FILES) replace(join(to, name), readFileSync(join(from, name)));
+  replace(join(to, PLAYWRIGHT_CORE), driversAlone(readFileSync(join(from, PLAYWRIGHT_CORE), "utf8")));
   await bundle({ "browser-driver": "src/browser/driver/driver.ts" }, "dist/kernels", { extension: "mjs" });
   await bundle({ "browser-eyes": "src/browser/page/eyes.ts" }, "dist/kernels", { format: "iife" });
   run([process.execPath, "dist/kernels/browser-driver.mjs", "--write-code-cache"]);
+}
+
+/** Its modules wait until they are asked for, and its last line asks for all: recorders, viewers, servers. The driver needs a quarter of them. */
+function driversAlone(source) {
+  const [start, end, ...more] = source.split("\ninit_coreBundle();\n");
+  if (end === undefined || more.length > 0 || !start.includes("\nvar init_inprocess = "))
+    throw new Problem("playwright-core's bundle begins in another way than the pinned release: see driversAlone in scripts/build.mjs");
+  return `${start}\ninit_inprocess();\n${end}`;
 }
 
 /** Chunks are named by content, and stale ones stay a while: a process of the last build may still ask for them. */

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { defineAction } from "./action.ts";
 import { TITLE_MAX, URL_MAX } from "./change-limits.ts";
 import { ELEMENT_FIELDS } from "./fields.ts";
+import { SNAPSHOT_DEFAULT_BYTES } from "./snapshot-limits.ts";
 
-export const SNAPSHOT_DEFAULT_BYTES = 20_000;
 const SNAPSHOT_MAX_BYTES = 262_144;
 const OFFSET_MAX = 100_000_000;
 

@@ -63,7 +63,10 @@ function load(folder: string, isWhole = false): Loaded {
  * alone are asked for at once, and they say nothing.
  */
 function lateUtils(need: () => object): object {
-  const known = new Map<PropertyKey, unknown>([["debug", SILENT]]);
+  const known = new Map<PropertyKey, unknown>([
+    ["debug", SILENT],
+    ["yauzl", unzipper(need)],
+  ]);
   return new Proxy(
     {},
     {
@@ -74,6 +77,13 @@ function lateUtils(need: () => object): object {
       },
     },
   );
+}
+
+/** Its `open` is wrapped at once, and wrapping looks at it. */
+function unzipper(need: () => object): object {
+  const own = (): object => Reflect.get(need(), "yauzl") as object;
+  const open = (...given: unknown[]): unknown => (Reflect.get(own(), "open") as (...all: unknown[]) => unknown)(...given);
+  return Object.setPrototypeOf({ open }, late(own)) as object;
 }
 
 const logger = Object.assign(() => undefined, { enabled: false });

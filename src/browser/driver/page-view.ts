@@ -1,6 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import type { MarkFacts } from "../actions/screenshot.ts";
-import { SNAPSHOT_DEFAULT_BYTES, type SnapshotArgs } from "../actions/snapshot.ts";
+import type { SnapshotArgs } from "../actions/snapshot.ts";
+import { SNAPSHOT_DEFAULT_BYTES } from "../actions/snapshot-limits.ts";
 import { PageEyes } from "./page-eyes.ts";
 
 const MARKS_MAX = 200;

@@ -1,0 +1,2 @@
+/** Without zod, for the driver has none. */
+export const SNAPSHOT_DEFAULT_BYTES = 20_000;
