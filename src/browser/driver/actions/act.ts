@@ -33,7 +33,7 @@ export async function act(tab: Tab, work: () => Promise<unknown>, options: ActOp
   const before = await look(tab, leaves);
   using documents = await DocumentWatch.open(tab);
   using opening = tab.nextDialog();
-  const doing = reasoned(work).then(() => settle(tab, documents));
+  const doing = reasoned(work).then(() => settle(tab, documents, options.leaves === true));
   doing.catch(() => undefined);
   await Promise.race([doing, opening.dialog]);
   return { value: await tellChange(tab, before, documents) };

@@ -10,8 +10,7 @@ const DOWNLOAD_MS = 3_000;
 const FRAMES = new WeakMap<Tab, string>();
 
 async function findFrame(cdp: CDPSession): Promise<string> {
-  await cdp.send("Page.enable");
-  const { frameTree } = await cdp.send("Page.getFrameTree");
+  const [{ frameTree }] = await Promise.all([cdp.send("Page.getFrameTree"), cdp.send("Page.enable")]);
   return frameTree.frame.id;
 }
 
@@ -88,10 +87,14 @@ export class DocumentWatch implements Disposable {
   };
 }
 
-/** Waits until the page has drawn what an action did, and has loaded what it opened: each for a bounded time, as some pages never end. */
-export async function settle(tab: Tab, documents: DocumentWatch): Promise<void> {
-  await settleWithin(drawn(tab), { timeoutMs: FRAME_MS });
+/**
+ * Waits until the page has drawn what an action did, and has loaded what it opened: each for a bounded time, as some pages never end. After
+ * a navigation that was asked for (`leaves`) a loaded document is enough: whoever looks at it next has its first frame drawn.
+ */
+export async function settle(tab: Tab, documents: DocumentWatch, leaves: boolean): Promise<void> {
+  if (!leaves) await settleWithin(drawn(tab), { timeoutMs: FRAME_MS });
   await settleWithin(documents.loaded(), { timeoutMs: LOAD_MS });
+  if (leaves && !documents.hasNew) await settleWithin(drawn(tab), { timeoutMs: FRAME_MS });
   await settleWithin(tab.downloads.settled(), { timeoutMs: DOWNLOAD_MS });
 }
 
