@@ -51,6 +51,28 @@ const SAME_FOR_EVERY_USER = [
   "test/integration/state/{random-kills,crash-states,killed-calls}.test.ts",
   "test/integration/runtime/namespace/{merge,raise}-crashes.test.ts",
   "test/integration/template/killed-imports.test.ts",
+  // What stands on the fake runtime: tools, doors, servers and clients. None of these reaches a real sandbox, or files of other users.
+  "test/contract/{fake,files-unit-store,unit-edits}.test.ts",
+  "test/integration/{asking,background-log,composed-doors,execute-code,git-tools,guest-connection,hostile-*,interpreter}.test.ts",
+  "test/integration/{late-commands,many-clients,merge-text,npm-tools,owned-tools,run-command,search-tools,shell-*}.test.ts",
+  "test/integration/{text-workers,typescript-kernel}.test.ts",
+  "test/integration/dynamic/{javascript-{failures,harness,hostile},postgres-store,shell-tools}.test.ts",
+  "test/integration/dynamic/python-{calls,descriptions,formats,hostile,pydantic,refusals,results,waiting}.test.ts",
+  "test/integration/gateway/{auth,facade,routes,surfaces}/**",
+  "test/integration/gateway/{event-heartbeat,gateway,observed,ports,sandbox-events}.test.ts",
+  "test/integration/mcp/{careless-http,careless-servers,client,client-*}.test.ts",
+  "test/integration/mcp/{resources,server}/**",
+  "test/integration/network/{own-listeners,egress/echo,ports/port-router}.test.ts",
+  "test/integration/remote/remote-sandboxes.test.ts",
+  "test/integration/sandbox/{events,network,quota}/**",
+  "test/integration/sandbox/{found-sandboxes,kept-after-deadline,kept-defaults,list-sandboxes,local-sandboxes,names}.test.ts",
+  "test/integration/sandbox/{sandbox-ends,several-processes}.test.ts",
+  "test/integration/template/{docker-registry,registry-image}.test.ts",
+  "test/integration/tools/{files,sandbox,todo}/**",
+  "test/integration/tools/{few-tools,other-names,shown-output}.test.ts",
+  "test/security/{audit,audit-key,callers-secrets,ended-tokens,oauth,owners,port-requests,scopes,templates}.test.ts",
+  // Pages in a Chromium beside no sandbox.
+  "test/integration/browser/page-eyes.test.ts",
   // An example of 660 MiB, made by what the tests of Debian suites and of builds cover.
   "test/e2e/code-example.test.ts",
 ];

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NEVER, compare, scaled } from "../harness.mjs";
 
-const FILES = 500;
+const FILES = scaled(500);
 const BLOCKS = 4;
 const EACH = 1;
 export const limitMs = 180_000;

@@ -12,7 +12,7 @@ import { startWorker } from "../support/home-worker.ts";
 import { runFolder } from "../support/run-of.ts";
 
 const STORAGES = process.getuid?.() === 0 ? (["home", "tmpfs", "btrfs"] as const) : (["home", "tmpfs"] as const);
-const ROUNDS = 24;
+const ROUNDS = 12;
 const TIMEOUT_MS = 240_000;
 const STEPS = ["starting", "started", "wrote", "stopping", "stopped"] as const;
 const VICTIMS = ["starter", "keeper", "first process"] as const;

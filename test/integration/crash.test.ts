@@ -10,8 +10,8 @@ import { startWorker } from "../support/home-worker.ts";
 import { runFolder, runName } from "../support/run-of.ts";
 
 const STORAGES = process.getuid?.() === 0 ? (["tmpfs", "home", "btrfs"] as const) : (["tmpfs", "home"] as const);
-/** In all, 105 kills as root and 110 as an ordinary user. */
-const KILLS = process.getuid?.() === 0 ? 35 : 55;
+/** For each storage. */
+const KILLS = 20;
 /** A create and an exec take less than this: kills fall in, between and after them. */
 const SPREAD_MS = 40;
 const START_MS = 250;

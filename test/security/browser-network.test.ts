@@ -65,10 +65,11 @@ verifies(
     const placeholder = (await sandbox.environment())["API_KEY"];
     const echoed = `fetch('/', { headers: { authorization: 'Bearer ${placeholder}' } }).then((one) => one.text())`;
     expect(await evaluate(echoed)).toBe(`<title>site</title>Bearer ${placeholder}`);
-    expect(allowed.requests.at(-1)?.headers.authorization).toBe(`Bearer ${VALUE}`);
+    // Chromium may ask for a picture of the site meanwhile.
+    expect(allowed.requests.map(({ headers }) => headers.authorization)).toContain(`Bearer ${VALUE}`);
 
     await tab.call(NAVIGATE, { url: `${allowed.url}/?key=${placeholder}` }, patiently());
-    expect(allowed.requests.at(-1)?.url).toBe(`/?key=${VALUE}`);
+    expect(allowed.requests.map(({ url }) => url)).toContain(`/?key=${VALUE}`);
 
     expect(await evaluate(viaFetch(`${denied.url}/fetched`))).toBe("refused");
     expect(await evaluate(viaWorker(`${denied.url}/worker`))).toBe("refused");

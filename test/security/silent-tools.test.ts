@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { expect } from "vitest";
+import { Browsers } from "../../src/browser/browsers.ts";
 import { BelljarError } from "../../src/errors.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { LIES, replaceGuest } from "../support/freeze.ts";
@@ -23,7 +24,8 @@ const NEEDS_MORE =
 verifies(
   "silence-bounded",
   async () => {
-    await using caller = await openToolCaller({ home: { runtimes: byName(lab.runtime) } });
+    await using browsers = new Browsers({ idleMs: 600_000 });
+    await using caller = await openToolCaller({ home: { runtimes: byName(lab.runtime) }, browsers });
     const { id } = await caller.sandboxes.create(LOCAL, {}, AbortSignal.timeout(60_000));
     const tools = caller.catalog.listAll(LOCAL).filter(({ inputSchema }) => sandboxArgument(inputSchema as Schema) !== undefined);
     const call = async (tool: (typeof tools)[number]): Promise<string> => {

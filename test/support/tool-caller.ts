@@ -7,6 +7,7 @@ import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import type { LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes-options.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import type { BrowserSource } from "../../src/tools/browser/browser-call.ts";
 import type { SearchPrograms } from "../../src/tools/search/search-programs.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { openFakeSandboxes } from "./fake-sandboxes.ts";
@@ -24,6 +25,8 @@ export interface ToolCallerOptions {
   readonly late?: LateCommands;
   /** Whether its sandboxes have snapshots and time lines, in memory. */
   readonly states?: boolean;
+  /** Default: its browser tools say that there are none. */
+  readonly browsers?: BrowserSource;
 }
 
 /** A result whose value the built-in tools made: an object, of a failure its code and message. */
@@ -45,6 +48,7 @@ export async function openToolCaller({
   home,
   late = new LateCommands(),
   states = false,
+  browsers,
 }: ToolCallerOptions = {}) {
   const place = await openFakeSandboxes(home);
   const sandboxes = states ? withMemoryStates(place.sandboxes) : place.sandboxes;
@@ -59,6 +63,7 @@ export async function openToolCaller({
     texts,
     programs,
     config,
+    ...(browsers && { browsers }),
     ...(snippetsDirectory !== undefined && { snippetsDirectory }),
   });
   const catalog = createCatalog({

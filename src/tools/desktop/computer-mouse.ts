@@ -86,6 +86,7 @@ export const computerCursor = computerTool({
   description: "Moves the cursor to a point, if one is given, and says where it is.",
   accept: acceptPoints,
   fields: { coordinate: Coordinate.optional() },
+  value: z.object({ x: z.number().int(), y: z.number().int() }),
   async run(display, { coordinate }) {
     if (coordinate) await display.act(moveTo(display, coordinate));
     const [x, y] = await findCursor(display);

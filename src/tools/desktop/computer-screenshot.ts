@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { detectKind } from "../files/file-kind.ts";
@@ -19,6 +20,7 @@ export const computerScreenshot = computerTool({
   description: "A picture of the desktop with the cursor. Coordinates of the other computer tools are its pixels.",
   fields: {},
   reads: true,
+  value: z.object({ width: z.number().int(), height: z.number().int() }),
   async run(display) {
     const { bytes, mimeType } = await takePicture(display);
     const { width, height } = display;

@@ -12,16 +12,25 @@ interface ComputerTool<Fields extends z.ZodRawShape> {
   readonly fields: Fields;
   readonly accept?: Accept;
   readonly reads?: boolean;
+  /** Default: the text of the result. */
+  readonly value?: z.ZodType;
   readonly run: (display: OpenDisplay, args: z.output<z.ZodObject<Fields>>) => Promise<TextResult>;
 }
 
 /** A tool that sees or uses the display of a sandbox. What is on it may act on anything. */
-export function computerTool<Fields extends z.ZodRawShape>({ fields, reads = false, run, ...head }: ComputerTool<Fields>): Tool {
+export function computerTool<Fields extends z.ZodRawShape>({
+  fields,
+  reads = false,
+  value = z.string(),
+  run,
+  ...head
+}: ComputerTool<Fields>): Tool {
   return defineTool({
     ...head,
     toolset: "desktop",
     annotations: { readOnlyHint: reads, destructiveHint: !reads, idempotentHint: reads, openWorldHint: true },
     input: z.strictObject({ ...fields, ...SANDBOX }),
+    value,
     async run(context, given) {
       const { sandbox, ...args } = given as z.output<z.ZodObject<Fields>> & { readonly sandbox?: string };
       return run(await openDisplay({ context, sandbox }), args as z.output<z.ZodObject<Fields>>);

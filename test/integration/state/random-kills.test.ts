@@ -10,7 +10,7 @@ import { runFolder } from "../../support/run-of.ts";
 import { openStateHome, STATE_STORAGES, type StateHome, untilFlushed } from "../../support/state-home.ts";
 
 /** Of each storage. `npm run faults` makes 1,000 in all. */
-const KILLS = Number(process.env["BELLJAR_TEST_KILLS"] ?? 25);
+const KILLS = Number(process.env["BELLJAR_TEST_KILLS"] ?? 15);
 const KILL_MS = 4_000;
 const VICTIMS = ["worker", "worker", "keeper", "both"] as const;
 const DETAILS = process.env["BELLJAR_TEST_DETAILS"] !== undefined;

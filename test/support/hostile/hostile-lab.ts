@@ -18,7 +18,7 @@ const GROWTH_MAX_BYTES = 200 * 1_048_576;
 const CALL_MS = 3_000;
 const AT_ONCE = 4;
 /** Of the texts and files each field is given this part, the next field the next part. A run by hand may drive all of it. */
-const PART = process.env["BELLJAR_HOSTILE"] === "all" ? 1 : 0.25;
+const PART = process.env["BELLJAR_HOSTILE"] === "all" ? 1 : 0.1;
 
 export interface HostileCase {
   readonly what: string;
