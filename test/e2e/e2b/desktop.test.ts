@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox } from "@e2b/desktop";
-import { Sandbox as PlainSandbox } from "e2b";
 import { expect, it } from "vitest";
 import { findChromium, openPage } from "../../support/chromium.ts";
 import { RECORD } from "../../support/desktop-lab.ts";
@@ -28,13 +27,18 @@ function makingCommands(): readonly (readonly string[])[] {
   return [...readExample("README.md").matchAll(/^node bin\/belljar\.js (template .*)$/gm)].map(([, argv = ""]) => argv.split(" "));
 }
 
-/** The example on the programs of this machine, in the place of Debian's packages. */
-async function makeTemplate({ cli }: E2bLab): Promise<void> {
+/** The example on the programs of this machine, in the place of Debian's packages. What its builds have written is Belljar's alone to remove. */
+async function makeTemplate({ cli }: E2bLab): Promise<AsyncDisposable> {
   const [, ...commands] = makingCommands();
   for (const argv of commands) {
     const { code, stderr } = await cli.run(argv[1] === "build" ? [...argv, "--build-arg", "FROM=base"] : argv, { cwd: ROOT });
     expect(code, stderr.slice(-2_000)).toBe(0);
   }
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const verb of [["remove", "desktop"], ["prune"]]) await cli.run(["template", ...verb]);
+    },
+  };
 }
 
 /** The object, and which methods of it were called. */
@@ -82,8 +86,9 @@ it("E2B's desktop SDK uses, and shows to a person, the desktop of the example", 
   using _trust = trustHere(readFileSync(join(lab.cli.home, "tls", DOMAIN, "ca.pem"), "utf8"));
   const options = { apiKey: lab.key, domain: `${DOMAIN}:${port}` };
   await expect(Sandbox.create(options)).rejects.toThrow(/404: .*examples\/templates\/desktop.*belljar template share desktop/);
-  await makeTemplate(lab);
+  await using _template = await makeTemplate(lab);
   const sandbox = await Sandbox.create({ ...options, resolution: [...SIZE] });
+  await using _killed = { [Symbol.asyncDispose]: async () => void (await sandbox.kill()) };
   const { noted: desktop, called } = noting(sandbox);
   const { noted: stream, called: calledOfStream } = noting(sandbox.stream);
   const run = async (command: string): Promise<string> => (await sandbox.commands.run(command)).stdout;
@@ -120,10 +125,14 @@ it("E2B's desktop SDK uses, and shows to a person, the desktop of the example", 
   expect(buttonsOf(recorded)).toEqual(clicks);
   expect(recorded).toMatch(/it's "\$HOME" `1` \\\^M\^C$/);
 
-  // What a person opens.
-  await sandbox.files.write("/tmp/page.html", "<title>Opened here</title>");
-  await desktop.open("/tmp/page.html");
-  await run("until xdotool search --onlyvisible --name 'Opened here'; do sleep 0.05; done");
+  // The browser.
+  for (const name of ["launched", "opened"]) await sandbox.files.write(`/tmp/${name}.html`, `<title>Is ${name}</title>`);
+  const isShown = (title: string) => run(`until xdotool search --onlyvisible --name '${title}'; do sleep 0.05; done`);
+  await desktop.launch("google-chrome", "file:///tmp/launched.html");
+  await isShown("Is launched");
+  expect(await desktop.getApplicationWindows("google-chrome")).toHaveLength(1);
+  await desktop.open("/tmp/opened.html");
+  await isShown("Is opened");
   const png = Buffer.from(await desktop.screenshot());
   expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual(SIZE);
 
@@ -155,5 +164,4 @@ it("E2B's desktop SDK uses, and shows to a person, the desktop of the example", 
 
   expect([...publicNames(sandbox, INNER)].filter((name) => !called.has(name))).toEqual([]);
   expect([...publicNames(sandbox.stream, INNER_OF_STREAM)].filter((name) => !calledOfStream.has(name))).toEqual([]);
-  await PlainSandbox.kill(sandbox.sandboxId, options);
 });
