@@ -23,19 +23,18 @@ export function openClient(origin, connections = 32) {
     const sent = request(new URL("/mcp", origin), { method: "POST", agent, headers: { ...HEADERS, ...headers } });
     sent.end(JSON.stringify({ jsonrpc: "2.0", ...body }));
     const [response] = await once(sent, "response");
-    const chunks = [];
-    for await (const chunk of response) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString("latin1");
+    const text = await read(response);
     if (response.statusCode !== 200 || text.includes('"isError":true') || text.includes('"error":{'))
       throw new Error(`It answered ${response.statusCode}: ${text.slice(0, 300)}`);
-    return response;
+    return text;
   };
   const post = async (method, params, id) => {
     const named = params.name ? { "mcp-name": params.name } : {};
     const headers = { "mcp-protocol-version": VERSION, "mcp-method": method, ...named };
-    await send({ id, method, params: { ...params, _meta: META } }, headers);
+    return send({ id, method, params: { ...params, _meta: META } }, headers);
   };
   return {
+    /** Resolves with the bytes of the answer, as text. */
     post,
     /** So many calls, with so many in flight at all times. */
     async callAll(count, atOnce, call = CALL) {
@@ -52,6 +51,12 @@ export function openClient(origin, connections = 32) {
     },
     close: () => agent.destroy(),
   };
+}
+
+async function read(response) {
+  const chunks = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("latin1");
 }
 
 /** The trivial tool, served by `belljar` or `bare`, in a process of its own. */

@@ -33,6 +33,13 @@ export const TEST_PACKAGES = [
   { shows: "/usr/bin/websockify", package: "websockify", why: "serves that page" },
   { shows: "/usr/bin/xdotool", package: "xdotool", why: "the mouse and keyboard of desktops in sandboxes" },
   { shows: "/usr/bin/scrot", package: "scrot", why: "pictures of desktops in sandboxes" },
+  { shows: "/usr/bin/tint2", package: "tint2", why: "the panel of the example of a desktop" },
+  { shows: "/usr/bin/gtk-launch", package: "libgtk-3-bin", why: "starts programs for E2B's desktop SDK" },
+  { shows: "/usr/bin/xdg-open", package: "xdg-utils", why: "opens files for E2B's desktop SDK" },
+  { shows: "/usr/bin/xdpyinfo", package: "x11-utils", why: "tells E2B's desktop SDK that a display is there" },
+  { shows: "/usr/bin/xrandr", package: "x11-xserver-utils", why: "tells E2B's desktop SDK how large the display is" },
+  { shows: "/usr/bin/pgrep", package: "procps", why: "tells E2B's desktop SDK what runs" },
+  { shows: "/usr/bin/netstat", package: "net-tools", why: "tells E2B's desktop SDK which ports are open" },
   { shows: "/usr/bin/xterm", package: "xterm", why: "tells the tests what a desktop's mouse and keyboard send" },
   { shows: "/etc/ssl/certs/ca-certificates.crt", package: "ca-certificates", why: "what sandboxes trust beside their own authority" },
 ];

@@ -1,18 +1,17 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-
+import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { CHROMIUM, hasChromium } from "../browser-server.mjs";
 import { compare, NEVER, openHome } from "../harness.mjs";
 
 export const limitMs = 300_000;
-const CHROMIUM = "/usr/lib/chromium/chromium";
 const MEMORY = "/dev/shm";
 const PAGE = "<title>page</title><h1>page</h1>";
 
 /** A browser in a fresh sandbox, beside playwright with the same Chromium and flags on the host. */
 export async function measure() {
-  if (!existsSync(CHROMIUM)) return [{ what: "a browser", omitted: "there is no Chromium" }];
+  if (!hasChromium) return [{ what: "a browser", omitted: "there is no Chromium" }];
   const home = await openHome({ storage: "tmpfs" });
   const [{ Browsers }, { NAVIGATE }] = await Promise.all(
     ["browsers.js", "actions/navigate.js"].map((file) => import(`../../dist/lib/browser/${file}`)),

@@ -28,8 +28,6 @@ export interface BrowserCall {
 export interface BrowserSession {
   /** Starts the browser if none runs. Rejects with a code of `DRIVER_CODES`, with `BROWSER_FAILED`, or with one of the guest's. */
   call<Args, Value>(action: BrowserAction<Args, Value>, args: Args, options: BrowserCall): Promise<CalledAnswer<Value>>;
-  /** Closes the tabs of the session, if there are any. */
-  leave(): void;
 }
 
 type Place = Pick<Sandbox, "id" | "guest" | "generation" | "info" | "resume" | "knownOomKills" | "usage">;
@@ -53,8 +51,16 @@ export class Browsers implements AsyncDisposable {
   of(sandbox: Place, session: string): BrowserSession {
     return {
       call: (action, args, options) => this.#call(sandbox, { session, action, args, ...options }),
-      leave: () => void this.#running(sandbox).then((driver) => driver?.leave(session)),
     };
+  }
+
+  /** Closes the tabs of a session that has ended, in every sandbox. Its calls are aborted before. */
+  leave(session: string): void {
+    for (const starting of this.#drivers.values())
+      void starting.then(
+        (driver) => driver.leave(session),
+        () => undefined,
+      );
   }
 
   /**

@@ -57,6 +57,8 @@ export class DriverConnection {
   readonly #options: ConnectionOptions;
   readonly #pending = new Map<number, Pending>();
   readonly #reader = new DriverReader();
+  /** That have called, and have not left. */
+  readonly #sessions = new Set<string>();
   #lastId = 0;
   #end: BelljarError | undefined;
   #settleReady: { resolve(): void; reject(error: BelljarError): void } | undefined;
@@ -93,7 +95,10 @@ export class DriverConnection {
     { args, session, timeoutMs, signal }: Asked<Args>,
   ): Promise<CalledAnswer<Value>> {
     const { name } = action;
-    const answer = await this.#ask({ timeoutMs, signal }, (id) => ({ type: "request", id, session, action: name, args, timeoutMs }));
+    const answer = await this.#ask({ timeoutMs, signal }, (id) => {
+      this.#sessions.add(session);
+      return { type: "request", id, session, action: name, args, timeoutMs };
+    });
     if (answer.error) throw new ToldInside(answer.error.code, answer.error.message);
     const checked = action.value.safeParse(answer.value);
     if (!checked.success) throw this.#fail(failed(`its answer to ${name} is none`, checked.error));
@@ -101,8 +106,9 @@ export class DriverConnection {
     return { value: checked.data, ...(picture !== undefined && bytes && { picture: { type: picture, bytes } }) };
   }
 
+  /** Closes the tabs of a session, if it has called. One message for each that has: a paused sandbox reads none meanwhile. */
   leave(session: string): void {
-    this.#send({ type: "leave", session });
+    if (this.#sessions.delete(session)) this.#send({ type: "leave", session });
   }
 
   /** Resolves once the files of the sandbox hold what the browser knows of its user. */

@@ -70,6 +70,8 @@ export interface GatewayOptions {
   readonly introduce?: (caller: Caller) => readonly string[];
   /** Keeps the default sandbox of a connected MCP client alive until it is disposed. */
   readonly connected?: (caller: Caller) => Disposable;
+  /** Told when an MCP client with a session has gone, with the id that its calls carried. */
+  readonly left?: (caller: Caller, clientId: string) => void;
   readonly isolation: () => Promise<HostIsolation>;
   /** Tools over plain HTTP, and what callers told of their tool servers. Absent: not served. */
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings" | "defaultSandbox">;
@@ -191,9 +193,9 @@ function mcpBoxOptions({ userTools, config }: GatewayOptions) {
   return { userTools, legacySse: config.legacySse === true };
 }
 
-function openMcp({ tools, resources, prompts, introduce, connected, version, log }: GatewayOptions): McpHttp {
+function openMcp({ tools, resources, prompts, introduce, connected, left, version, log }: GatewayOptions): McpHttp {
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
-  const told = { ...(introduce && { introduce }), ...(connected && { connected }) };
+  const told = { ...(introduce && { introduce }), ...(connected && { connected }), ...(left && { left }) };
   return createMcpHttp({ tools, ...(resources && { resources }), ...(prompts && { prompts }), ...told, version, onError });
 }
 

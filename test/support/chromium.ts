@@ -21,12 +21,12 @@ export interface BrowserPage extends AsyncDisposable {
   screenshot(): Promise<Buffer>;
 }
 
-/** Driven over a pipe, so that nobody else can drive it. */
-export async function openPage(chromium: string, url: string): Promise<BrowserPage> {
+/** Driven over a pipe, so that nobody else can drive it. `flags` are of Chromium's own. */
+export async function openPage(chromium: string, url: string, flags: readonly string[] = []): Promise<BrowserPage> {
   const profile = await mkdtemp(join(tmpdir(), "bj-chromium-"));
   const ownSandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   const options = ["--headless", "--remote-debugging-pipe", "--disable-gpu", "--window-size=800,690", `--user-data-dir=${profile}`];
-  const child = spawn(chromium, [...options, ...ownSandbox], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const child = spawn(chromium, [...options, ...ownSandbox, ...flags], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
   const closed = once(child, "close");
   const send = speak(child.stdio[3] as Writable, child.stdio[4] as Readable);
   const { targetId } = await send("Target.createTarget", { url: "about:blank" });

@@ -37,7 +37,8 @@ export interface DesktopLab extends AsyncDisposable {
 /** The last line of a command's result. */
 const FACTS = /\n?\[exit_code: [^\]]*\]$/;
 const NAME = "desktop-model";
-const RECORD = String.raw`stty raw -echo; printf "\033[?1003h\033[?1006h"; cat > /tmp/recorded`;
+/** A terminal's program that keeps what the terminal is sent, the mouse as escape sequences. */
+export const RECORD = String.raw`stty raw -echo; printf "\033[?1003h\033[?1006h"; cat > /tmp/recorded`;
 
 export async function openDesktopLab(): Promise<DesktopLab> {
   const cli = await openCliHome();

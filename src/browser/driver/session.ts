@@ -19,6 +19,7 @@ export class Session implements Tabs {
   readonly #timers = new Map<Tab, NodeJS.Timeout>();
   #current: Tab | undefined;
   #opening: Promise<Tab> | undefined;
+  #isClosed = false;
 
   constructor(place: Place) {
     this.#place = place;
@@ -54,6 +55,8 @@ export class Session implements Tabs {
     this.#tabs.push(tab);
     if (isCurrent || !this.#current) this.#current = tab;
     this.touch(tab);
+    // Opened for a call that its session did not wait for.
+    if (this.#isClosed) void page.close().catch(() => undefined);
     return tab;
   }
 
@@ -68,7 +71,9 @@ export class Session implements Tabs {
     this.#timers.set(tab, timer);
   }
 
+  /** Its tabs go, and so does each that comes later. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.allSettled(this.#tabs.map(({ page }) => page.close()));
   }
 

@@ -64,6 +64,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     prompts: tools.prompts,
     introduce: tools.introduce,
     connected: tools.connected,
+    left: tools.left,
     isolation: () => stack.sandboxes.isolation(),
     metrics,
     liveSandboxes: () => stack.liveSandboxes(),

@@ -1,8 +1,10 @@
 import { openOnce } from "../../async/open-once.ts";
+import type { Caller } from "../../catalog/caller.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import { portUrls } from "../../network/ports/port-urls.ts";
+import { tabsOf } from "../../tools/browser/browser-call.ts";
 import { builtinTools, otherBuiltinTools } from "../../tools/builtin-tools.ts";
 import { LateCommands } from "../../tools/shell/late-commands.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
@@ -18,6 +20,8 @@ export interface BuiltinParts {
 /** The built-in tools, with what they work with. Disposing it ends their shells and programs. */
 export interface OpenBuiltinTools extends AsyncDisposable {
   readonly tools: readonly Tool[];
+  /** Closes the tabs of a client that has gone. */
+  readonly left: (caller: Caller, clientId: string) => void;
 }
 
 export async function openBuiltinTools(
@@ -48,6 +52,7 @@ export async function openBuiltinTools(
   });
   return {
     tools: [...tools, ...otherBuiltinTools({ browsers })],
+    left: ({ principal }, clientId) => browsers.leave(tabsOf(principal, clientId)),
     async [Symbol.asyncDispose]() {
       texts[Symbol.dispose]();
       await late[Symbol.asyncDispose]();

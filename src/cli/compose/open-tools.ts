@@ -50,6 +50,8 @@ export interface ServedTools extends AsyncDisposable {
   readonly introduce: (caller: Caller) => readonly string[];
   /** Keeps the default sandbox of a connected client alive until it is disposed. */
   readonly connected: (caller: Caller) => Disposable;
+  /** A client with a session has gone: what it alone has in sandboxes is closed. */
+  readonly left: (caller: Caller, clientId: string) => void;
 }
 
 /** Of a server inside a machine that somebody else made. */
@@ -177,6 +179,13 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       return [...(unlisted === undefined ? [] : [unlisted]), ...surroundings];
     },
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
+    left: (caller, clientId) => {
+      // What was never opened has nothing of a client's.
+      void builtin.current()?.then(
+        (opened) => opened?.left(caller, clientId),
+        () => undefined,
+      );
+    },
     prompts: composePrompts([createBelljarPrompts(), ...(others ? [others.prompts] : [])]),
     resources: composeResources([
       createBelljarResources({

@@ -32,7 +32,8 @@ export class LegacyHttp {
   constructor(options: McpServerOptions & SessionLimits, calls: Calls) {
     this.#options = options;
     this.#calls = calls;
-    this.#sessions = new Sessions(options);
+    const { maxSessions, idleMs, left } = options;
+    this.#sessions = new Sessions({ maxSessions, idleMs, ended: (id, { caller }) => left?.(caller, id) });
   }
 
   get sessionCount(): number {

@@ -12,6 +12,11 @@ export interface McpServerOptions {
   readonly introduce?: (caller: Caller) => readonly string[];
   /** Called when a client connects, or sends a request without a connection. What it returns is disposed when the client has gone. */
   readonly connected?: (caller: Caller) => Disposable;
+  /**
+   * Told when a client over HTTP has gone, with the id that its calls carried. One without a session goes unnoticed; one over stdio is the
+   * process's only one.
+   */
+  readonly left?: (caller: Caller, clientId: string) => void;
   /** Told of what is our own fault, under the request id that the caller was given. */
   readonly onError: (error: unknown, requestId?: string) => void;
 }

@@ -14,7 +14,11 @@ afterEach(() => {
 });
 
 function openSessions(...ids: string[]): Sessions {
-  const sessions = new Sessions({ maxSessions: 2, idleMs: IDLE_MS });
+  return openTelling(() => undefined, ids);
+}
+
+function openTelling(ended: (id: string) => void, ids: readonly string[]): Sessions {
+  const sessions = new Sessions({ maxSessions: 2, idleMs: IDLE_MS, ended });
   for (const id of ids)
     sessions.add(id, {
       caller: { principal: LOCAL },
@@ -68,4 +72,13 @@ it("has no room while all sessions are in use", () => {
 
 it("does not show a session to another principal", () => {
   expect(openSessions("a").get("a", { id: "somebody-else", name: "somebody else" })).toBeUndefined();
+});
+
+it("tells once of each session that ends, whatever ends it", () => {
+  const ended: string[] = [];
+  const sessions = openTelling((id) => ended.push(id), ["a", "b"]);
+  sessions.end("a");
+  sessions.end("a");
+  vi.advanceTimersByTime(IDLE_MS);
+  expect(ended).toEqual(["a", "b"]);
 });

@@ -17,6 +17,11 @@ export interface SessionLimits {
   readonly idleMs: number;
 }
 
+export interface SessionsOptions extends SessionLimits {
+  /** Told of each session that has ended, whatever ended it. */
+  readonly ended?: (id: string, session: Session) => void;
+}
+
 interface Entry {
   readonly session: Session;
   readonly timer: NodeJS.Timeout;
@@ -26,10 +31,10 @@ interface Entry {
 /** The live sessions, least recently used first. Their number and their idle time are bounded. */
 export class Sessions {
   readonly #entries = new Map<string, Entry>();
-  readonly #limits: SessionLimits;
+  readonly #options: SessionsOptions;
 
-  constructor(limits: SessionLimits) {
-    this.#limits = limits;
+  constructor(options: SessionsOptions) {
+    this.#options = options;
   }
 
   get size(): number {
@@ -44,7 +49,7 @@ export class Sessions {
 
   /** Makes room by ending the longest idle session. False: every session is in use. */
   makeRoom(): boolean {
-    if (this.#entries.size < this.#limits.maxSessions) return true;
+    if (this.#entries.size < this.#options.maxSessions) return true;
     for (const [id, entry] of this.#entries) {
       if (entry.openRequests > 0) continue;
       this.end(id);
@@ -54,7 +59,7 @@ export class Sessions {
   }
 
   add(id: string, session: Session): void {
-    const timer = setTimeout(() => this.#expire(id), this.#limits.idleMs);
+    const timer = setTimeout(() => this.#expire(id), this.#options.idleMs);
     timer.unref();
     this.#entries.set(id, { session, timer, openRequests: 0 });
   }
@@ -80,6 +85,7 @@ export class Sessions {
     this.#entries.delete(id);
     clearTimeout(entry.timer);
     void entry.session.transport.close();
+    this.#options.ended?.(id, entry.session);
   }
 
   endAll(): void {

@@ -6,9 +6,9 @@ import { expect, it } from "vitest";
 import { createCallProbe } from "../../../test/support/call-probe.ts";
 import { openMcpHttpServer } from "../../../test/support/mcp-http-server.ts";
 
-async function open() {
+async function open(left: (clientId: string) => void = () => undefined) {
   const probe = createCallProbe();
-  const server = await openMcpHttpServer({ tools: probe.tools });
+  const server = await openMcpHttpServer({ tools: probe.tools, left: (_, clientId) => left(clientId) });
   const client = new Client({ name: "old", version: "1" });
   await client.connect(new SSEClientTransport(new URL("/sse", server.url)));
   return { probe, server, client, [Symbol.asyncDispose]: () => client.close().then(() => server[Symbol.asyncDispose]()) };
@@ -49,13 +49,16 @@ it("stops the work of a call that is cancelled", async () => {
   await one.probe.cleaned;
 });
 
-it("stops the work of a client that goes", async () => {
-  await using one = await open();
+it("stops the work of a client that goes, and tells of it", async () => {
+  let tell: (clientId: string) => void = () => undefined;
+  const left = new Promise<string>((resolve) => (tell = resolve));
+  await using one = await open(tell);
   const started = one.probe.started();
   one.client.callTool({ name: "wait", arguments: {} }).catch(() => undefined);
-  await started;
+  const { clientId } = await started;
   await one.client.close();
   await one.probe.cleaned;
+  expect([await left]).toEqual([clientId]);
 });
 
 it("takes no message for another's session, for none, or that is none", async () => {

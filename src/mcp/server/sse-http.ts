@@ -47,8 +47,9 @@ export class SseHttp {
     response.once("close", () => {
       this.#sessions.delete(id);
       void transport.close();
+      this.#options.left?.(caller, id);
     });
-    await createConnectionServer(this.#options, { caller, calls: this.#calls, lists }).connect(transport);
+    await createConnectionServer(this.#options, { caller, calls: this.#calls, lists, id }).connect(transport);
   }
 
   /** Takes a posted message. Somebody else's session answers as an unknown one. */

@@ -4,6 +4,7 @@ import { ToldInside } from "../../browser/told-inside.ts";
 import { markOutside } from "../../catalog/outside-text.ts";
 import type { ToolContext } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
+import type { Principal } from "../../sandbox/sandbox.ts";
 
 /** Where the browsers are. */
 export type BrowserSource = Pick<Browsers, "of">;
@@ -20,6 +21,11 @@ type Called<Value> = Awaited<ReturnType<ReturnType<BrowserSource["of"]>["call"]>
 const REASON_MS = 2_000;
 const CALL_MAX_MS = 50_000;
 
+/** Whose tabs a call goes to, as `Browsers` names them. */
+export function tabsOf(principal: Pick<Principal, "id">, clientId: string | undefined): string {
+  return JSON.stringify([principal.id, clientId ?? null]);
+}
+
 /** Does an action in the caller's tab: each session of a client has tabs of its own, and calls without a session share those of their principal. */
 export async function callBrowser<Args extends object, Value>(
   { context, sandbox: id, browsers }: BrowserCall,
@@ -29,8 +35,7 @@ export async function callBrowser<Args extends object, Value>(
   const { signal, principal, clientId } = context;
   const sandbox = await context.sandbox(id);
   const timeoutMs = args.timeout_ms === undefined ? undefined : Math.min(args.timeout_ms + REASON_MS, CALL_MAX_MS);
-  const session = JSON.stringify([principal.id, clientId ?? null]);
-  return browsers.of(sandbox, session).call(action, args, { signal, timeoutMs }).catch(marked);
+  return browsers.of(sandbox, tabsOf(principal, clientId)).call(action, args, { signal, timeoutMs }).catch(marked);
 }
 
 /** What the driver says of a failure quotes the page: its scripts, its names, its markup. */

@@ -6,6 +6,5 @@ export const noBrowsers: BrowserSource = {
   of: () => ({
     call: () =>
       Promise.reject(new BelljarError("BROWSER_UNAVAILABLE", "This process starts no browsers: use `belljar serve` or `belljar mcp`")),
-    leave: () => undefined,
   }),
 };

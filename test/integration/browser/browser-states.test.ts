@@ -1,48 +1,48 @@
 import { expect, it } from "vitest";
-import { EVALUATE } from "../../../src/browser/actions/evaluate.ts";
-import { NAVIGATE } from "../../../src/browser/actions/navigate.ts";
-import { Browsers } from "../../../src/browser/browsers.ts";
-import { createLocalSandboxes } from "../../../src/sandbox/local-sandboxes.ts";
-import { LOCAL, type Sandbox } from "../../../src/sandbox/sandbox.ts";
-import { patiently, serveSite } from "../../support/browser-lab.ts";
-import { byName } from "../../support/by-name.ts";
-import { KERNELS, makeHome } from "../../support/namespace-home.ts";
+import { openCliHome } from "../../support/belljar-cli.ts";
+import { connectModel, createToken, SITE, startSite, useTool } from "../../support/browser-model.ts";
+import { removeMade } from "../../support/remove-made.ts";
+import { serveHome } from "../../support/serve-home.ts";
 
-const config = { sandbox: { timeoutMs: 600_000, pids: 512 }, listMax: 100, tombstoneRetentionMs: 600_000 };
+/** Chromium, which says that it was this one that was started. */
+const OWN = "/home/user/own-chromium";
+const PROGRAM = `#!/bin/sh\necho started >> /home/user/ran\nexec /usr/lib/chromium/chromium "$@"\n`;
+const SCOPES = ["browser", "files", "shell", "sandbox"].map((toolset) => `toolset:${toolset}`);
 
-it("is logged in in a fork and after a rollback as when their state was taken, and a fork says so", async () => {
-  await using home = await makeHome();
-  await using browsers = new Browsers({ idleMs: 600_000 });
-  await using sandboxes = createLocalSandboxes({
-    home: home.path,
-    runtimes: byName(await home.open("home", "run", KERNELS)),
-    config,
-    beforeFreeze: (run, signal) => browsers.keep(run, signal),
-  });
-  const { signal } = patiently();
-  const fork = (one: Sandbox) => sandboxes.snapshots.fork(LOCAL, { sandbox: one.id }, {}, signal);
-  const cookiesIn = async (one: Sandbox): Promise<string> => {
-    await serveSite(one, "<title>site</title>");
-    const tab = browsers.of(one, "test");
-    await tab.call(NAVIGATE, { url: "http://127.0.0.1:8000/" }, patiently());
-    return (await tab.call(EVALUATE, { expression: "document.cookie" }, patiently())).value.json;
+it("is the browser of the settings, logged in in a fork and after a rollback as when their state was taken", async () => {
+  await using cli = await openCliHome();
+  await using server = await serveHome(cli, ["--pids", "600"], { BELLJAR_BROWSER_PATH: OWN, BELLJAR_BROWSER_IDLE_MS: "1500" });
+  const client = await connectModel(server.url, await createToken(cli, "states", SCOPES));
+  const use = async (name: string, args: object = {}): Promise<string> => {
+    const { text, isError } = await useTool(client, name, args);
+    expect(isError, text).toBe(false);
+    return text;
   };
-  const sandbox = await sandboxes.create(LOCAL, {}, signal);
-  const plain = await fork(sandbox);
-  expect(plain.lost).toEqual([]);
+  const idIn = (text: string): string => /"(?:id|checkpoint_id)": ?"([^"]+)"/.exec(text)?.[1] ?? text;
+  const visit = (query = "", sandbox = {}): Promise<string> => use("browser_navigate", { url: `${SITE}/cookie${query}`, ...sandbox });
+  try {
+    await use("write_file", { path: OWN, content: PROGRAM });
+    await use("run_command", { command: `chmod +x ${OWN}` });
+    await startSite(client);
+    expect(await use("sandbox_fork"), "nothing of a browser is copied").not.toContain("cookies");
 
-  expect(await cookiesIn(sandbox)).toBe('""');
-  const login = (name: string) =>
-    browsers.of(sandbox, "test").call(EVALUATE, { expression: `document.cookie = 'who=${name}'` }, patiently());
-  await login("ann");
-  const [point, forks] = [await sandbox.timeLine.checkpoint({}, signal), await fork(sandbox)];
-  expect(forks.lost).toEqual([expect.stringContaining("cookies")]);
-  const [first] = forks;
-  if (!first) throw new Error("no fork was made");
-  expect(await cookiesIn(first)).toBe('"who=ann"');
+    expect(await visit("?who=ann")).toContain("title: who=ann");
+    const point = idIn(await use("sandbox_checkpoint"));
+    const told = await use("sandbox_fork");
+    expect(told).toContain("copied with its cookies");
+    const fork = { sandbox: idIn(told) };
+    await startSite(client, fork);
+    expect(await visit("", fork)).toContain("title: who=ann");
 
-  await login("bob");
-  const { sandbox: back } = await sandbox.timeLine.rollback(point.id, signal);
-  expect(await cookiesIn(back)).toBe('"who=ann"');
-  for (const one of [back, ...forks, ...plain]) await one.kill();
+    expect(await visit("?who=bob")).toContain("title: who=bob");
+    await use("sandbox_rollback", { checkpoint_id: point });
+    await startSite(client);
+    expect(await visit()).toContain("title: who=ann");
+
+    const idle = "while pgrep -f '[b]rowser-driver' > found; do sleep 0.05; done; cat ran";
+    expect(await use("run_command", { command: idle })).toContain("started");
+  } finally {
+    await client.close();
+    await removeMade(cli, server.url, "states");
+  }
 }, 90_000);

@@ -1,68 +1,31 @@
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { readFile, writeFile } from "node:fs/promises";
+import type { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliHome, openCliHome } from "../../support/belljar-cli.ts";
-import { SITE_PROGRAM } from "../../support/browser-site.ts";
+import { connectModel, createToken, refIn as refOf, SITE, startSite, type ToolAnswer, useTool } from "../../support/browser-model.ts";
 import { removeMade } from "../../support/remove-made.ts";
 import { serveHome } from "../../support/serve-home.ts";
-
-const SITE = "http://127.0.0.1:8123";
-
-interface Result {
-  readonly text: string;
-  readonly picture?: Buffer;
-  readonly isError: boolean;
-}
 
 /** A model's client at a real server, whose sandbox has the site of hard cases. */
 describe("a browser that a model drives over MCP", () => {
   let cli: CliHome;
   let server: Awaited<ReturnType<typeof serveHome>>;
+  let token: string;
   let client: Client;
 
-  async function connect(toolsets: string): Promise<Client> {
-    const { stdout } = await cli.run([
-      "token",
-      "create",
-      `model-${toolsets}`,
-      "--scope",
-      `toolset:${toolsets}`,
-      "--scope",
-      "toolset:files",
-      "--scope",
-      "toolset:shell",
-    ]);
-    const made = new Client({ name: "test", version: "1" });
-    const headers = { authorization: `Bearer ${stdout.trim()}` };
-    await made.connect(new StreamableHTTPClientTransport(new URL("/mcp", server.url), { requestInit: { headers } }));
-    return made;
-  }
+  const tokenFor = (toolset: string): Promise<string> =>
+    createToken(cli, `model-${toolset}`, [`toolset:${toolset}`, "toolset:files", "toolset:shell"]);
+  const use = (name: string, args: object = {}, by: Client = client): Promise<ToolAnswer> => useTool(by, name, args);
 
-  async function use(name: string, args: object = {}, by: Client = client): Promise<Result> {
-    const { content, isError } = await by.callTool({ name, arguments: { ...args } }, { timeout: 60_000 });
-    const parts = content as { type: string; text?: string; data?: string }[];
-    const picture = parts.find(({ type }) => type === "image")?.data;
-    const text = parts.map((part) => part.text ?? "").join("\n");
-    return { text, isError: isError === true, ...(picture !== undefined && { picture: Buffer.from(picture, "base64") }) };
-  }
-
-  async function startSite(by: Client): Promise<void> {
-    await use("write_file", { path: "server.mjs", content: await readFile(SITE_PROGRAM, "utf8") }, by);
-    await use("run_command", { command: "node server.mjs 8123 > started & until grep -q http started; do sleep 0.05; done" }, by);
-  }
-
-  const go = (path: string): Promise<Result> => use("browser_navigate", { url: SITE + path });
+  const go = (path: string): Promise<ToolAnswer> => use("browser_navigate", { url: SITE + path });
   const see = async (): Promise<string> => (await use("browser_snapshot")).text;
-  const refOf = (text: string, start: string): string => {
-    const line = text.split("\n").find((one) => one.includes(start));
-    return /\[(e\d+)\]$/.exec(line ?? "")?.[1] ?? `no line with ${start} in:\n${text}`;
-  };
 
   beforeAll(async () => {
     cli = await openCliHome();
     server = await serveHome(cli, ["--pids", "600"]);
-    client = await connect("browser");
+    token = await tokenFor("browser");
+    client = await connectModel(server.url, token);
     await startSite(client);
   }, 120_000);
   afterAll(async () => {
@@ -182,8 +145,28 @@ describe("a browser that a model drives over MCP", () => {
     }
   }, 60_000);
 
+  it("closes the tabs of a client whose session has ended, and no other's", async () => {
+    const [leaving, staying] = [await connectModel(server.url, token, "legacy"), await connectModel(server.url, token, "legacy")];
+    try {
+      const open = async (by: Client, who: string): Promise<string> => {
+        await use("browser_navigate", { url: `${SITE}/held?who=${who}` }, by);
+        return (await use("browser_wait_for", { text: "It holds" }, by)).text;
+      };
+      expect(await open(leaving, "leaving")).toContain("title: leaving");
+      expect(await open(staying, "staying")).toContain("title: staying");
+      await (leaving.transport as StreamableHTTPClientTransport).terminateSession();
+      const gone = `node -e 'fetch("${SITE}/gone?who=leaving").then((one) => one.text()).then(console.log)'`;
+      expect((await use("run_command", { command: gone })).text).toContain("gone: leaving");
+      expect((await use("browser_tabs", { action: "list" }, staying)).text).toContain("0 (current): staying");
+      await use("browser_close", {}, staying);
+    } finally {
+      await leaving.close();
+      await staying.close();
+    }
+  }, 60_000);
+
   it("has document 0's names in a toolset of their own, with numbers on a picture", async () => {
-    const other = await connect("browser-ii");
+    const other = await connectModel(server.url, await tokenFor("browser-ii"));
     try {
       await startSite(other);
       const opened = await use("browser_navigation", { url: `${SITE}/changing` }, other);

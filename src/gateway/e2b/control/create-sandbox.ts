@@ -99,7 +99,7 @@ async function unlessMissing<Made>(work: Promise<Made>): Promise<Made | undefine
 function noTemplate(name: string): BelljarError {
   const advice =
     parseReference(name) === "desktop"
-      ? "build it on the server, from an image with a desktop: `belljar template import desktop IMAGE`"
+      ? "build it on the server as examples/templates/desktop says, and share it: `belljar template share desktop`"
       : "list yours with `belljar template list`, or use base";
   return new BelljarError("TEMPLATE_NOT_FOUND", `template ${JSON.stringify(name.slice(0, 100))} not found: ${advice}`);
 }
