@@ -9,9 +9,9 @@ import { DriverError } from "./driver-error.ts";
 import { loadPlaywright } from "./load-playwright.ts";
 import { registerEyes } from "./page-eyes.ts";
 import { prepareProfile, type BrowserFolders } from "./profile.ts";
+import { VIEWPORT } from "./viewport.ts";
 
 const LAUNCH_MS = 30_000;
-const VIEWPORT = { width: 1280, height: 720 };
 const STDERR_MAX = 2_000;
 
 export interface Launched {

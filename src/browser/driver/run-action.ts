@@ -13,6 +13,7 @@ export async function runAction(session: Session, request: DriverRequest, signal
   session.touch(tab);
   const work = async (): Promise<Answer<unknown>> => {
     await tab.thaw();
+    if (handler.isUrgent !== true) await tab.show();
     const running = handler.run(tab, request.args as never, signal);
     return handler.endsTab === true ? unlessAborted(running, signal) : within(tab, running, signal);
   };

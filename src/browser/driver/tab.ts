@@ -97,6 +97,11 @@ export class Tab {
     await setFrozen(this.page, await this.cdp(), false);
   }
 
+  /** In front of the other tabs: Chromium draws and moves the mouse about once a second in those behind it. */
+  async show(): Promise<void> {
+    await this.page.bringToFront().catch(() => undefined);
+  }
+
   /** Whether its thread still runs what it is given. */
   async isAlive(): Promise<boolean> {
     if (this.page.isClosed()) return false;

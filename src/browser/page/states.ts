@@ -1,6 +1,8 @@
 import { tidy } from "./names.ts";
 
 const VALUE_MAX = 120;
+/** Of a list in which several can be chosen. */
+const CHOSEN_MAX = 20;
 
 /** What is to be known of an element beside its role and name, as `disabled` or `value="a"`. */
 export function statesOf(element: Element, role: string): readonly string[] {
@@ -66,8 +68,9 @@ const URL_MAX = 80;
 /** The value of a field. Nobody reads one that is a password. */
 function valueOf(element: Element, role: string): readonly string[] {
   if (element instanceof HTMLSelectElement) {
-    const chosen = element.selectedOptions[0];
-    return chosen ? [`value=${JSON.stringify(tidy(chosen.label, VALUE_MAX))}`, `options=${element.options.length}`] : [];
+    const chosen = Array.from(element.selectedOptions).slice(0, CHOSEN_MAX);
+    const value = chosen.map(({ label }) => label).join(", ");
+    return chosen.length > 0 ? [`value=${JSON.stringify(tidy(value, VALUE_MAX))}`, `options=${element.options.length}`] : [];
   }
   const isField = element instanceof HTMLTextAreaElement || (element instanceof HTMLInputElement && FIELDS.has(role));
   if (isField && (element as HTMLInputElement).type === "password") return (element as HTMLInputElement).value === "" ? [] : ["filled"];

@@ -81,6 +81,73 @@ describe("a browser that a model drives over MCP", () => {
     expect(stale).toMatchObject({ isError: true, text: expect.stringMatching(/STALE_REF.*the nearest is link "New one"/s) });
   }, 60_000);
 
+  it("hovers, types, presses, selects, drags, scrolls and waits, and says what each did or was given wrong", async () => {
+    // Each waits for eight seconds, in a tab of its own.
+    const slow = await Promise.all([connectModel(server.url, token, "legacy"), connectModel(server.url, token, "legacy")]);
+    const [absent, hidden] = ["#no-such-thing", "#hidden"].map(async (selector, at) => {
+      await use("browser_navigate", { url: `${SITE}/acts` }, slow[at]);
+      return use("browser_click", { selector }, slow[at]);
+    });
+    const late = Promise.allSettled([absent, hidden]);
+    await go("/acts");
+    const text = await see();
+    const ref = (of: string): { ref: string } => ({ ref: refOf(text, of) });
+    const does = async (tool: string, args: object, said: string | RegExp): Promise<void> => {
+      const done = await use(`browser_${tool}`, args);
+      expect(done.text, `${tool} ${JSON.stringify(args)}`).toMatch(said);
+      expect(done.isError, done.text).toBe(false);
+    };
+    await does("hover", ref('button "Hover me"'), "hovered");
+    await does("type", { ...ref('textbox "Keys"'), text: "new" }, 'value="new"');
+    await does("type", { selector: "[aria-label=Keys]", text: "er", append: true, slowly: true }, /key r[^]*value="newer"/);
+    await does("press_key", { key: "Control+ArrowLeft" }, /key Control\+ArrowLeft/);
+    await does("type", { text: "a " }, 'value="a newer"');
+    await does("type", { ...ref('textbox "Query"'), text: "what", submit: true }, "submitted what");
+    await does("select_option", { ...ref('listbox "Many"'), values: ["1", "Three"] }, /One[^]*Three/);
+    await does("drag", { start_selector: "#from", end_selector: "#to" }, "dropped it");
+    const box = await use("browser_evaluate", { expression: "Object.values(pad.getBoundingClientRect().toJSON()).slice(0, 2).join()" });
+    const [x = 0, y = 0] = (/"([\d.]+),([\d.]+)"/.exec(box.text) ?? []).slice(1).map(Number);
+    const points = { coordinate_x_start: x + 10, coordinate_y_start: y + 10, coordinate_x_end: x + 110, coordinate_y_end: y + 20 };
+    await does("drag", points, "dragged 100");
+    await does("click", { ...ref('button "Wait"') }, "title: Acts");
+    await does("wait_for", { text: "later", url: "**/acts", selector: "#out" }, "later");
+    await does("scroll", { direction: "down", pixels: 300 }, "title: Acts");
+    await does("wait_for", { text: "at 300", text_gone: "later" }, "title: Acts");
+    await does("scroll", { selector: "text=Far below" }, /at \d{4}/);
+
+    const fails = async (tool: string, args: object, said: RegExp): Promise<void> =>
+      expect(await use(`browser_${tool}`, args)).toMatchObject({ isError: true, text: expect.stringMatching(said) });
+    await fails("click", { ref: "e999999" }, /STALE_REF/);
+    await fails("hover", { ref: "Save" }, /STALE_REF/);
+    await fails("click", { selector: "##" }, /ARGUMENTS_INVALID.*The selector cannot be read/s);
+    await fails("click", { selector: "button" }, /ARGUMENTS_INVALID.*matches 4 elements/s);
+    for (const tool of ["click", "hover"])
+      await fails(tool, { coordinate_x: 1280, coordinate_y: 5 }, /ARGUMENTS_INVALID.*1280,5 .*1280x720/s);
+    await fails("type", { coordinate_x: 5, coordinate_y: -1, text: "x" }, /ARGUMENTS_INVALID.*5,-1/s);
+    await fails("press_key", { key: "Enterr" }, /ARGUMENTS_INVALID.*Unknown key/s);
+    await fails("select_option", { selector: "#pad", values: ["x"] }, /ACTION_FAILED.*not a <select>/s);
+    await fails("type", { selector: "#pad", text: "x" }, /ACTION_FAILED/);
+    await fails("wait_for", { text: "never", timeout_ms: 200 }, /ACTION_TIMEOUT.*200 ms/s);
+    await fails("upload_file", { selector: "#pad", paths: ["/"] }, /ARGUMENTS_INVALID.*no file/s);
+    await fails("pdf", { path: "/none/x.pdf" }, /FILE_NOT_FOUND/);
+    await fails("navigate", { url: "no address" }, /NAVIGATION_FAILED/);
+    await fails("evaluate", { expression: "throw" }, /SCRIPT_FAILED/);
+    await fails("tabs", { action: "select", index: 19 }, /TAB_NOT_FOUND/);
+    await fails("handle_dialog", { accept: true }, /ACTION_FAILED.*No dialog/s);
+    const [none, unseen] = await late;
+    expect(none).toMatchObject({ value: { isError: true, text: expect.stringContaining("ELEMENT_NOT_FOUND") } });
+    expect(unseen).toMatchObject({ value: { isError: true, text: expect.stringMatching(/ACTION_TIMEOUT.*not visible/s) } });
+    await Promise.all(slow.map((one) => (one.transport as StreamableHTTPClientTransport).terminateSession().then(() => one.close())));
+  }, 60_000);
+
+  it("lets a client that may only read look, and change nothing", async () => {
+    const reader = await connectModel(server.url, await createToken(cli, "reader", ["read-only", "toolset:browser"]));
+    const names = (await reader.listTools()).tools.map(({ name }) => name).filter((name) => name.startsWith("browser_"));
+    expect(names.toSorted()).toEqual(["browser_console", "browser_network", "browser_screenshot", "browser_snapshot"]);
+    expect(await use("browser_click", { coordinate_x: 1, coordinate_y: 1 }, reader)).toMatchObject({ isError: true });
+    await reader.close();
+  }, 60_000);
+
   it("answers dialogs, follows windows, and outlives a thousand of them and a page that never ends", async () => {
     await go("/dialogs");
     const held = await use("browser_click", { selector: "text=Prompt" });
@@ -177,6 +244,34 @@ describe("a browser that a model drives over MCP", () => {
       expect((await use("browser_get_select_options", { index }, other)).text).toContain("1: Green (selected)");
       const chosen = await use("browser_select_dropdown_option", { index, option: "Blue" }, other);
       expect(chosen.text).toContain('value="Blue"');
+      const acts = await use("browser_restart", { url: `${SITE}/acts` }, other);
+      const at = (of: string): { coordinate_x: number; coordinate_y: number } => {
+        const [, x, y] = new RegExp(`^\\d+: .*"${of}".* at (\\d+),(\\d+)$`, "m").exec(acts.text) ?? [];
+        return { coordinate_x: Number(x), coordinate_y: Number(y) };
+      };
+      const does = async (tool: string, args: object, said: string | RegExp): Promise<void> => {
+        const done = await use(`browser_${tool}`, args, other);
+        expect(done.text, tool).toMatch(said);
+        expect(done.picture?.length ?? 0, tool).toBeGreaterThan(1_000);
+      };
+      await does("click", at("Hover me"), "hovered");
+      await does("enter_text", { ...at("Keys"), text: "er" }, 'value="older"');
+      await does("enter_text", { ...at("Keys"), text: "new", override: true }, 'value="new"');
+      const texts = [
+        { ...at("Query"), text: "what" },
+        { text: "ever", press_enter: true },
+      ];
+      await does("enter_multi_texts", { enter_texts: texts }, "submitted whatever");
+      await does("press_key", { key: "Shift+Tab" }, /textbox "Keys"/);
+      await does("drag", { start_selector: "#from", end_selector: "#to" }, "dropped it");
+      await does("scroll_down", {}, "title: Acts");
+      await does("wait", {}, /title: Acts/);
+      await does("scroll_up", {}, "title: Acts");
+      await does("open_new_tab", {}, "about:blank");
+      await does("switch_tab", { index: 0 }, "title: Acts");
+      await does("view_interactive_elements", {}, 'button "Hover me"');
+      expect((await use("browser_switch_tab", { index: 7 }, other)).text).toContain("TAB_NOT_FOUND");
+      expect((await use("browser_get_select_options", { index: 9_999 }, other)).text).toContain("ELEMENT_NOT_FOUND");
       const names = (await other.listTools()).tools.map(({ name }) => name).filter((name) => name.startsWith("browser_"));
       expect(names).toHaveLength(15);
     } finally {

@@ -5,7 +5,8 @@ import { defineHandler } from "../handler.ts";
 import { act, ACT_MS } from "./act.ts";
 import { needTarget, pointOf } from "./target.ts";
 
-const STEPS = 10;
+/** Each may take a second where another session shows its tab meanwhile. */
+const STEPS = 5;
 
 export const drag = defineHandler<DragArgs, ChangeFacts>({
   name: "drag",

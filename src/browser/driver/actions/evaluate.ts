@@ -13,7 +13,7 @@ export const evaluate = defineHandler<EvaluateArgs, EvaluateValue>({
   async run(tab, args) {
     assertNoDialog(tab);
     using opening = tab.nextDialog();
-    const evaluating = reasoned(() => run(tab, args));
+    const evaluating = reasoned(() => run(tab, args)).catch(blameScript);
     const held = opening.dialog.then(() => assertNoDialog(tab));
     evaluating.catch(() => undefined);
     held.catch(() => undefined);
@@ -28,6 +28,12 @@ async function run(tab: Tab, args: EvaluateArgs): Promise<unknown> {
   if (locator)
     return locator.evaluate(asFunction(`(element) => (${expression}\n)${isFunction ? "(element)" : ""}`), undefined, { timeout: ACT_MS });
   return isFunction ? tab.page.evaluate(asFunction(expression)) : tab.page.evaluate(expression);
+}
+
+/** What has no reason of playwright's own is the script's. */
+function blameScript(error: unknown): never {
+  if (error instanceof DriverError && error.code === "ACTION_FAILED") throw new DriverError("SCRIPT_FAILED", error.message);
+  throw error;
 }
 
 /** Playwright sends a function as its text; one of the caller's never runs here. It needs no `eval`, which a page's policy may forbid. */

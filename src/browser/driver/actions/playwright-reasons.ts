@@ -10,7 +10,6 @@ export function toReason(error: unknown): unknown {
   if (/strict mode violation/.test(message)) return new DriverError("ARGUMENTS_INVALID", manyElements(message));
   if (name === "TimeoutError") return timedOut(message);
   if (/net::ERR_|invalid URL|Navigation failed/i.test(message)) return new DriverError("NAVIGATION_FAILED", said(message));
-  if (/^\w+\.evaluate(?:Handle)?: /.test(message)) return new DriverError("SCRIPT_FAILED", said(message));
   if (/Unknown key/.test(message)) {
     return new DriverError("ARGUMENTS_INVALID", `${said(message)}. Name keys as Enter, ArrowDown, a or Control+Shift+K`);
   }

@@ -1,6 +1,7 @@
 import type { ChangeFacts } from "../../actions/change.ts";
 import type { ScrollArgs } from "../../actions/scroll.ts";
 import { defineHandler } from "../handler.ts";
+import { viewportOf } from "../viewport.ts";
 import { act, ACT_MS } from "./act.ts";
 import { pointOf, toTarget } from "./target.ts";
 
@@ -10,7 +11,7 @@ export const scroll = defineHandler<ScrollArgs, ChangeFacts>({
     act(tab, async () => {
       const { page } = tab;
       const target = await toTarget(tab, args);
-      const { width, height } = page.viewportSize() ?? { width: 1280, height: 720 };
+      const { width, height } = viewportOf(page);
       const at = target ? await pointOf(target, ACT_MS) : { x: width / 2, y: height / 2 };
       if (args.direction === undefined) return;
       await page.mouse.move(at.x, at.y);

@@ -3,6 +3,7 @@ import type { ElementArgs, TargetArgs } from "../../actions/fields.ts";
 import { DriverError } from "../driver-error.ts";
 import type { Tab } from "../tab.ts";
 import { locateRef } from "../page-view.ts";
+import { viewportOf } from "../viewport.ts";
 
 type Handle = Awaited<ReturnType<Locator["elementHandle"]>>;
 
@@ -14,12 +15,22 @@ export interface Point {
 /** What an action is done to. */
 export type Target = { readonly kind: "element"; readonly locator: Locator } | { readonly kind: "point"; readonly at: Point };
 
-/** Throws `STALE_REF` for a reference to an element that is gone. The server has checked that one way is named. */
+/**
+ * Throws `STALE_REF` for a reference to an element that is gone, and `ARGUMENTS_INVALID` for a point out of view, where nothing would happen.
+ * The server has checked that one way is named.
+ */
 export async function toTarget(tab: Tab, args: TargetArgs): Promise<Target | undefined> {
   const { coordinate_x: x, coordinate_y: y } = args;
-  if (x !== undefined && y !== undefined) return { kind: "point", at: { x, y } };
+  if (x !== undefined && y !== undefined) return { kind: "point", at: inView(tab, { x, y }) };
   const locator = await toLocator(tab, args);
   return locator && { kind: "element", locator };
+}
+
+function inView({ page }: Tab, at: Point): Point {
+  const { width, height } = viewportOf(page);
+  if (at.x >= 0 && at.y >= 0 && at.x < width && at.y < height) return at;
+  const advice = "scroll first, or name the element by ref or selector";
+  throw new DriverError("ARGUMENTS_INVALID", `${at.x},${at.y} is outside the viewport of ${width}x${height} pixels: ${advice}`);
 }
 
 export async function needTarget(tab: Tab, args: TargetArgs): Promise<Target> {
