@@ -1,9 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findChromium, openPage } from "../support/chromium.ts";
-import { type DesktopLab, openDesktopLab } from "../support/desktop-lab.ts";
+import { type DesktopLab, openDesktopLab, toSocket } from "../support/desktop-lab.ts";
+import { watchRfb } from "../support/rfb-watcher.ts";
 
 const HAS_EXTENDED_MODE = /\^\[\[<\d+;\d+;\d+[Mm]/;
 const LACKS_CHROMIUM = "there is no chromium (apt-get install chromium)";
+
+const KEYS = `
+import ctypes, sys, time
+x = ctypes.CDLL("libX11.so.6")
+x.XOpenDisplay.restype = ctypes.c_void_p
+display, keys = ctypes.c_void_p(x.XOpenDisplay(None)), ctypes.create_string_buffer(32)
+while x.XQueryKeymap(display, keys) and any(keys.raw) != (sys.argv[1] == "down"):
+    time.sleep(0.02)
+print(sys.argv[1])
+`;
 
 /** Of a picture in PNG. */
 const sizeOf = (png: Buffer): readonly number[] => [png.readUInt32BE(16), png.readUInt32BE(20)];
@@ -17,6 +28,8 @@ describe("a desktop that a model uses over MCP", () => {
   afterAll(() => lab[Symbol.asyncDispose](), 60_000);
 
   const recordedSince = async (before: string, text: string): Promise<string> => (await lab.recorded(text)).slice(before.length);
+  /** Waits for X's keyboard to have a key down, or none. */
+  const untilKeys = (how: "up" | "down"): Promise<string> => lab.command(`DISPLAY=:99 timeout 8 python3 -c '${KEYS}' ${how}`);
   const now = (): Promise<string> => lab.command("cat -v /tmp/recorded");
 
   it("says what to call first, starts once for several callers, and keeps its size", async () => {
@@ -85,9 +98,23 @@ describe("a desktop that a model uses over MCP", () => {
     ["computer_click", { coordinate: [10, 10], text: "a" }, /^ARGUMENTS_INVALID: "a" cannot be held/],
     ["computer_key", { text: "NoSuchKey" }, /^ACTION_FAILED: .*NoSuchKey/],
     ["computer_key", { text: "$(id)" }, /^ARGUMENTS_INVALID/],
+    ["computer_key", { text: "a b", repeat: 100, duration: 1 }, /^ARGUMENTS_INVALID: One call holds keys for 10 seconds/],
+    ["computer_key", { text: "a b c d e", repeat: 100 }, /^ARGUMENTS_INVALID: 500 keys/],
+    // xdotool would run it.
+    ["computer_key", { text: "a exec ls" }, /^ACTION_FAILED: .*No such key name 'exec'/],
   ])("refuses %s %j", async (name, args, problem) => {
     expect(await lab.use(name, args)).toMatchObject({ isError: true, text: expect.stringMatching(problem) });
   });
+
+  it("leaves no key down when its caller goes", async () => {
+    await lab.use("computer_key", { text: "Help" });
+    const gone = new AbortController();
+    const held = Promise.allSettled([lab.use("computer_key", { text: "q", duration: 10 }, gone.signal)]);
+    expect(await untilKeys("down")).toBe("down");
+    gone.abort();
+    await held;
+    expect(await untilKeys("up")).toBe("up");
+  }, 60_000);
 
   it("is shown and used in a page of noVNC, by both styles of its links", async ({ skip }) => {
     const chromium = findChromium();
@@ -118,10 +145,37 @@ describe("a desktop that a model uses over MCP", () => {
     expect(await lab.use("computer_screenshot")).toMatchObject({ text: expect.stringMatching(/^DESKTOP_UNAVAILABLE/m) });
     expect(await lab.start()).toMatchObject({ started: true });
     expect(await lab.use("computer_screenshot")).toMatchObject({ isError: false });
-    await lab.command("pkill -9 -f [k]ernels/desktop.py; while pgrep -x 'Xvfb|openbox'; do sleep 0.05; done");
-    expect(await lab.start()).toMatchObject({ started: true });
+    // Nobody waits until the rest of it has ended.
+    await lab.command("pkill -9 -f [k]ernels/desktop.py");
+    const since = await lab.start();
+    expect(since).toMatchObject({ started: true });
+    // A server of pages holds the port while somebody watches, and a process that stands hears no SIGTERM.
+    const { url, headers } = toSocket(since.view_url);
+    using watcher = await watchRfb(url, headers);
+    expect(watcher.size).toEqual([1024, 768]);
+    await lab.command("pkill -STOP -f [k]ernels/desktop.py");
+    expect(await lab.start({ restart: true })).toMatchObject({ started: true });
     await lab.command("pkill -9 Xvfb; while pgrep -f [k]ernels/desktop.py; do sleep 0.05; done");
     expect(await lab.use("computer_cursor")).toMatchObject({ text: expect.stringMatching(/^DESKTOP_UNAVAILABLE/m) });
+    // A folder that cannot be made is the reason that is told.
+    await lab.command("mv .cache .kept; touch .cache");
+    expect((await lab.use("desktop_start")).text).toMatch(/^DESKTOP_FAILED: .*\.cache/);
+    await lab.command("rm .cache; mv .kept .cache; touch /tmp/mine; ln -s /tmp/mine /tmp/.X99-lock");
     expect(await lab.start()).toMatchObject({ started: true });
+    expect(await lab.command("test -f /tmp/mine && test ! -h /tmp/.X99-lock && echo kept")).toBe("kept");
+  }, 60_000);
+
+  it("answers who comes after a caller that went in the middle once the desktop is ready", async () => {
+    await lab.command("pkill -9 Xvfb; while pgrep -f [k]ernels/desktop.py; do sleep 0.05; done");
+    const gone = new AbortController();
+    const first = Promise.allSettled([lab.use("desktop_start", {}, gone.signal)]);
+    await lab.command("until pkill -STOP -f [k]ernels/desktop.py; do sleep 0.01; done");
+    gone.abort();
+    await first;
+    const second = lab.start().then(async ({ started }) => [started, (await lab.use("computer_screenshot")).text]);
+    const told = Promise.allSettled([second]);
+    await lab.command("sleep 1; pkill -CONT -f [k]ernels/desktop.py");
+    await told;
+    expect(await second).toEqual([false, "[The desktop has 1024x768 pixels]"]);
   }, 60_000);
 });

@@ -24,7 +24,7 @@ interface Used {
 export interface DesktopLab extends AsyncDisposable {
   /** Stops the sandbox, which keeps its files. */
   stop(): Promise<void>;
-  use(name: string, args?: object): Promise<Used>;
+  use(name: string, args?: object, signal?: AbortSignal): Promise<Used>;
   start(args?: object): Promise<DesktopStarted>;
   /** The output of a command. */
   command(text: string): Promise<string>;
@@ -40,6 +40,15 @@ const NAME = "desktop-model";
 /** A terminal's program that keeps what the terminal is sent, the mouse as escape sequences. */
 export const RECORD = String.raw`stty raw -echo; printf "\033[?1003h\033[?1006h"; cat > /tmp/recorded`;
 
+/** The address of a page's WebSocket, as noVNC makes it. */
+export function toSocket(page: string): { readonly url: string; readonly headers: Readonly<Record<string, string>> } {
+  const { hostname, port, searchParams } = new URL(page);
+  const headers = { host: `${hostname}:${port}` };
+  const address = new URL(searchParams.get("path") ?? "", `ws://127.0.0.1:${port}/`);
+  address.searchParams.set("belljar_token", searchParams.get("belljar_token") ?? "");
+  return { url: address.href, headers };
+}
+
 export async function openDesktopLab(): Promise<DesktopLab> {
   const cli = await openCliHome();
   const server = await serveHome(cli, ["--pids", "300"]);
@@ -48,8 +57,9 @@ export async function openDesktopLab(): Promise<DesktopLab> {
   const client = new Client({ name: "test", version: "1" });
   const headers = { authorization: `Bearer ${stdout.trim()}` };
   await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", server.url), { requestInit: { headers } }));
-  const use = async (name: string, args: object = {}): Promise<Used> => {
-    const { content, structuredContent: data, isError } = await client.callTool({ name, arguments: { ...args } }, { timeout: 60_000 });
+  const use = async (name: string, args: object = {}, signal?: AbortSignal): Promise<Used> => {
+    const asked = { name, arguments: { ...args } };
+    const { content, structuredContent: data, isError } = await client.callTool(asked, { timeout: 60_000, ...(signal && { signal }) });
     const parts = content as { type: string; text?: string; data?: string }[];
     const picture = parts.find(({ type }) => type === "image")?.data;
     const text = parts.flatMap((part) => part.text ?? []).join("\n");

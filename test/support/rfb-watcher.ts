@@ -8,6 +8,8 @@ export interface RfbWatcher extends Disposable {
   move(x: number, y: number, buttons?: number): void;
   press(keysym: number): void;
   cutText(text: string): void;
+  /** Any other message, as it is. */
+  send(bytes: readonly number[]): void;
   /** Resolves once the server has read all that was sent before. */
   settled(): Promise<void>;
 }
@@ -37,6 +39,7 @@ export async function watchRfb(url: string, headers: Readonly<Record<string, str
       for (const down of [1, 0]) socket.send(Buffer.from([4, down, 0, 0, 0, 0, keysym >> 8, keysym & 255]));
     },
     cutText: (text) => socket.send(Buffer.concat([Buffer.from([6, 0, 0, 0, 0, 0, 0, text.length]), Buffer.from(text)])),
+    send: (bytes) => socket.send(Buffer.from(bytes)),
     async settled() {
       socket.send(Buffer.from([3, 0, 0, 0, 0, 0, 0, 1, 0, 1])); // one pixel, changed or not
       await read(1);

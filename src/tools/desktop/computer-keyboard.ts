@@ -19,8 +19,10 @@ const RETURN = "\r";
 const TYPE_TIMEOUT_MS = 50_000;
 const KEY_DELAY_MS = "12";
 const REPEAT_MAX = 100;
+/** Of all chords of a call, with each repetition. */
+const PRESSES_MAX = 400;
 const HOLD_MAX_SECONDS = 10;
-const HOLD_TIMEOUT_MS = 20_000;
+const KEY_TIMEOUT_MS = 30_000;
 
 export const computerType = computerTool({
   name: "computer_type",
@@ -58,12 +60,25 @@ export const computerKey = computerTool({
   },
   async run(display, { text, repeat = 1, duration }) {
     const chords = parseChords(text);
-    const once = duration === undefined ? ["key", "--delay", KEY_DELAY_MS, ...chords] : hold(chords, duration);
-    for (let pressed = 0; pressed < repeat; pressed++) await display.act(once, { timeoutMs: HOLD_TIMEOUT_MS });
+    assertShort(chords.length * repeat, (duration ?? 0) * repeat);
+    const keys = chords.map(toKey);
+    const once = duration === undefined ? ["key", "--delay", KEY_DELAY_MS, ...keys] : hold(keys, duration);
+    await display.act(Array.from({ length: repeat }, () => once).flat(), { timeoutMs: KEY_TIMEOUT_MS });
     return textResult(`Pressed ${chords.join(" ")}${repeat > 1 ? ` ${repeat} times` : ""}`);
   },
 });
 
-function hold(chords: readonly string[], seconds: number): readonly string[] {
-  return ["keydown", ...chords, "sleep", String(seconds), "keyup", ...chords];
+function assertShort(presses: number, seconds: number): void {
+  if (presses > PRESSES_MAX) throw new BelljarError("ARGUMENTS_INVALID", `${presses} keys are more than the ${PRESSES_MAX} of one call`);
+  if (seconds <= HOLD_MAX_SECONDS) return;
+  throw new BelljarError("ARGUMENTS_INVALID", `One call holds keys for ${HOLD_MAX_SECONDS} seconds at most, with all repetitions`);
+}
+
+/** xdotool takes `exec`, or any other of its commands, as the next command. With a plus before it, the word is the name of a key. */
+function toKey(chord: string): string {
+  return `+${chord}`;
+}
+
+function hold(keys: readonly string[], seconds: number): readonly string[] {
+  return [...keys.flatMap((key) => ["keydown", key]), "sleep", String(seconds), ...keys.flatMap((key) => ["keyup", key])];
 }

@@ -118,7 +118,7 @@ function steps([x, y]: Point, [toX, toY]: Point): readonly string[] {
   }).flat();
 }
 
-/** One run of xdotool, so that no key stays down when its caller goes. */
+/** One run of xdotool: the display releases what a run leaves down. */
 function held(keys: string | undefined, act: readonly string[]): readonly string[] {
   if (keys === undefined) return act;
   const names = parseModifiers(keys);

@@ -32,7 +32,7 @@ export const computerScreenshot = computerTool({
 });
 
 /** As PNG, or as JPEG where that would be more than models take. */
-async function takePicture(display: OpenDisplay): Promise<{ readonly bytes: Buffer; readonly mimeType: string }> {
+export async function takePicture(display: Pick<OpenDisplay, "picture">): Promise<{ readonly bytes: Buffer; readonly mimeType: string }> {
   for (const argv of [PNG, JPEG]) {
     const { stdout: bytes, truncated } = await display.picture(argv, IMAGE_MAX_BYTES);
     if (truncated) continue;

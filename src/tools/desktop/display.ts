@@ -14,13 +14,18 @@ export const SIZE = { width: { min: 640, default: 1024, max: 1920 }, height: { m
 
 /** The kept command of a sandbox that is its desktop. */
 const NAME = "desktop";
-const PROGRAM = `${INSIDE.kernels}/desktop.py`;
+/** Debian's own: its packages are for no other. Isolated, for a package in the home may have the name of one of theirs. */
+const PYTHON = "/usr/bin/python3";
+const PROGRAM = [PYTHON, "-I", `${INSIDE.kernels}/desktop.py`] as const;
 const KEY_BYTES = 24;
 const ANSWER_MAX_BYTES = 4_096;
 const REASON_MAX = 500;
 const START_MS = 40_000;
 const END_MS = 5_000;
 const SIGTERM = 15;
+const SIGKILL = 9;
+/** Asks one that runs whether it is ready. */
+const QUESTION = "\n";
 const NEWLINE = 0x0a;
 
 const Key = z.string().regex(/^[A-Za-z0-9_-]{32}$/);
@@ -74,8 +79,18 @@ export async function ensureDesktop(sandbox: Place, size: DesktopSize, signal: A
 export async function endDesktop({ guest }: Place, signal: AbortSignal): Promise<void> {
   await using kept = await attach(guest, signal);
   if (!kept) return;
-  kept.kill(SIGTERM);
-  await settleWithin(kept.exited, { timeoutMs: END_MS, signal });
+  kept.stdout.resume();
+  kept.stderr.resume();
+  await end(kept, signal);
+}
+
+/** Within seconds, also one that does not listen to signals. */
+async function end(kept: KeptProcess, signal: AbortSignal): Promise<void> {
+  for (const signalNumber of [SIGTERM, SIGKILL]) {
+    kept.kill(signalNumber);
+    if ((await settleWithin(kept.exited, { timeoutMs: END_MS, signal })) !== "late") return;
+    signal.throwIfAborted();
+  }
 }
 
 /** Rejects with `DESKTOP_UNAVAILABLE` where none was started in this run of the sandbox. */
@@ -93,16 +108,16 @@ function makeKey(): string {
 async function keep(sandbox: Place, facts: DesktopFacts): Promise<KeptProcess | undefined> {
   const { width, height, view, control } = facts;
   const options = {
-    argv: ["python3", PROGRAM],
+    argv: PROGRAM,
     stays: true,
     stdin: true,
     note: JSON.stringify(facts),
     signal: new AbortController().signal,
   };
   try {
-    const kept = await withProgram(sandbox, { program: "python3", debianPackage: "python3" }, () => sandbox.guest.keep(NAME, options));
+    const kept = await withProgram(sandbox, { program: PYTHON, debianPackage: "python3" }, () => sandbox.guest.keep(NAME, options));
     const asked = { width, height, view: { port: PORTS.view, key: view }, control: { port: PORTS.control, key: control } };
-    kept.stdin.on("error", () => undefined).end(`${JSON.stringify(asked)}\n`);
+    kept.stdin.on("error", () => undefined).write(`${JSON.stringify(asked)}\n`);
     return kept;
   } catch (cause) {
     if (cause instanceof BelljarError && cause.code === "FILE_EXISTS") return undefined;
@@ -117,9 +132,8 @@ async function begin(sandbox: Place, kept: KeptProcess, signal: AbortSignal): Pr
   const answer = await readAnswer(process.stdout, signal);
   signal.throwIfAborted();
   if ("ready" in answer) return;
-  process.kill(SIGTERM);
   process.stdout.resume();
-  await settleWithin(process.exited, { timeoutMs: END_MS, signal });
+  await end(process, signal);
   throw await tellFailure(sandbox, answer);
 }
 
@@ -164,20 +178,27 @@ async function tellFailure(sandbox: Place, answer: Exclude<Answer, { ready: true
 async function takeUp({ guest }: Place, signal: AbortSignal): Promise<DesktopFacts | undefined> {
   await using kept = await attach(guest, signal);
   if (!kept) return undefined;
-  const facts = await readNote(guest, signal);
-  if (facts) return facts;
-  await settleWithin(kept.exited, { timeoutMs: END_MS, signal });
+  kept.stderr.resume();
+  kept.stdin.on("error", () => undefined).write(QUESTION);
+  const answer = await readAnswer(kept.stdout, signal);
+  signal.throwIfAborted();
+  if ("ready" in answer) return readNote(guest, signal);
+  kept.stdout.resume();
+  if ((await settleWithin(kept.exited, { timeoutMs: END_MS, signal })) === "late") throw silent();
   return undefined;
 }
 
+function silent(cause?: unknown): BelljarError {
+  return new BelljarError("DESKTOP_FAILED", "The desktop does not answer; call desktop_start with restart", { cause });
+}
+
 async function attach(guest: Sandbox["guest"], signal: AbortSignal): Promise<KeptProcess | undefined> {
+  const inLine = AbortSignal.timeout(START_MS);
   try {
-    const kept = await guest.attach(NAME, AbortSignal.any([signal, AbortSignal.timeout(START_MS)]));
-    kept.stdout.resume();
-    kept.stderr.resume();
-    return kept;
+    return await guest.attach(NAME, AbortSignal.any([signal, inLine]));
   } catch (cause) {
     if (cause instanceof BelljarError && cause.code === "PROCESS_NOT_FOUND") return undefined;
+    if (inLine.aborted && !signal.aborted) throw silent(cause);
     throw cause;
   }
 }

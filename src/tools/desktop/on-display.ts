@@ -7,7 +7,7 @@ import { DISPLAY, type DesktopFacts, findDesktop } from "./display.ts";
 
 /** The display of a call's sandbox. */
 export interface OpenDisplay extends Pick<DesktopFacts, "width" | "height"> {
-  /** Runs xdotool. Rejects with `ACTION_FAILED` if it says that it could not. */
+  /** Runs xdotool. Rejects with `ACTION_FAILED` if it says that it could not. A key or button that it then leaves down is released. */
   act(args: readonly string[], options?: ActOptions): Promise<string>;
   /** Runs another program, whose picture is its output. */
   picture(argv: readonly [string, ...string[]], maxBytes: number): Promise<Pick<RunResult, "stdout" | "truncated">>;
@@ -21,6 +21,7 @@ export interface ActOptions {
 type RunResult = Awaited<ReturnType<Guest["run"]>>;
 
 const TIMEOUT_MS = 10_000;
+const RELEASE_MS = 2_000;
 const OUTPUT_MAX_BYTES = 4_096;
 const REASON_MAX = 300;
 
@@ -40,10 +41,12 @@ export async function openDisplay({
     width,
     height,
     async act(args, { timeoutMs = TIMEOUT_MS } = {}) {
-      const result = await run(["xdotool", ...args], { timeoutMs, maxOutputBytes: OUTPUT_MAX_BYTES });
-      // It goes on after a key that it does not know, and says so here alone.
-      if (result.exitCode !== 0 || result.stderr.length > 0) throw failed("xdotool", result);
-      return result.stdout.toString();
+      try {
+        return await use(run, args, { timeoutMs, maxOutputBytes: OUTPUT_MAX_BYTES });
+      } catch (cause) {
+        await releaseAll(sandbox, args);
+        throw cause;
+      }
     },
     async picture(argv, maxOutputBytes) {
       const result = await run(argv, { timeoutMs: TIMEOUT_MS, maxOutputBytes });
@@ -53,10 +56,32 @@ export async function openDisplay({
   };
 }
 
-type Run = (
-  argv: readonly [string, ...string[]],
-  options: { readonly timeoutMs: number; readonly maxOutputBytes: number },
-) => Promise<RunResult>;
+interface Limits {
+  readonly timeoutMs: number;
+  readonly maxOutputBytes: number;
+}
+
+type Run = (argv: readonly [string, ...string[]], limits: Limits) => Promise<RunResult>;
+
+async function use(run: Run, args: readonly string[], limits: Limits): Promise<string> {
+  const result = await run(["xdotool", ...args], limits);
+  // It goes on after a key that it does not know, and says so here alone.
+  if (result.exitCode !== 0 || result.stderr.length > 0) throw failed("xdotool", result);
+  return result.stdout.toString();
+}
+
+const RELEASES: Readonly<Record<string, string>> = { keydown: "keyup", mousedown: "mouseup" };
+
+/** An xdotool that was ended midway releases nothing, and X repeats a key that is down. The caller may have gone: this has a time of its own. */
+async function releaseAll(sandbox: Sandbox, args: readonly string[]): Promise<void> {
+  const releases = args.flatMap((arg, index) => {
+    const release = RELEASES[arg];
+    return release === undefined ? [] : [release, args[index + 1] ?? ""];
+  });
+  if (releases.length === 0) return;
+  const run = runsOn(sandbox, AbortSignal.timeout(2 * RELEASE_MS));
+  await Promise.allSettled([run(["xdotool", ...releases], { timeoutMs: RELEASE_MS, maxOutputBytes: OUTPUT_MAX_BYTES })]);
+}
 
 function runsOn(sandbox: Sandbox, signal: AbortSignal): Run {
   return ([program, ...args], options) =>

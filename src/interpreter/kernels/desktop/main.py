@@ -1,7 +1,8 @@
 """A screen inside a sandbox: an X display with a window manager, and two ports of loopback through which persons see it.
 
 It reads one line of JSON, {"width", "height", "view": {"port", "key"}, "control": {"port", "key"}}, and writes one: {"ready": true},
-{"missing": [packages of Debian]} or {"failed": reason}. After that it lives as long as the display. However it ends, all that it has started
+{"missing": [packages of Debian]} or {"failed": reason}. After that it lives as long as the display, and answers each further line with
+{"ready": true}: so whoever did not start it learns that it is there. However it ends, all that it has started
 ends with it. Nothing listens but the two ports. Each watcher has an x11vnc of its own, on a pair of sockets: one of the first port's never
 takes input. A key keeps pages that a browser inside shows from the ports, for a page may open a WebSocket to any of them.
 """
@@ -25,6 +26,9 @@ DISPLAY = f":{NUMBER}"
 PAGES = "/usr/share/novnc"
 START_SECONDS = 30
 RESTART_SECONDS = 1
+END_SECONDS = 2
+GRACE_SECONDS = 4
+LOOK_AGAIN_SECONDS = 0.05
 WATCHERS_MAX = 8
 PR_SET_PDEATHSIG = 1
 PROGRAMS = {"Xvfb": "xvfb", "openbox": "openbox", "x11vnc": "x11vnc", "xdotool": "xdotool", "scrot": "scrot"}
@@ -39,12 +43,14 @@ class Failed(Exception):
 
 def main():
     try:
-        asked = json.loads(sys.stdin.readline())
+        # Unbuffered: what comes after this line is for the loop below.
+        with open(0, "rb", buffering=0, closefd=False) as lines:
+            asked = json.loads(lines.readline())
         missing = find_missing()
         if missing:
             return say({"missing": missing})
         run(asked)
-    except Failed as reason:
+    except (Failed, OSError) as reason:
         say({"failed": str(reason)})
 
 
@@ -64,11 +70,11 @@ def find_missing():
 def run(asked):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     ports = [
-        (listen(asked["view"]["port"]), asked["view"]["key"], VNC + VIEW_ONLY),
-        (listen(asked["control"]["port"]), asked["control"]["key"], VNC),
+        (patiently(listen, asked["view"]["port"]), asked["view"]["key"], VNC + VIEW_ONLY),
+        (patiently(listen, asked["control"]["port"]), asked["control"]["key"], VNC),
     ]
     folder = make_folder()
-    assert_free()
+    patiently(assert_free)
     display = start_display(folder, asked)
     try:
         os.environ["DISPLAY"] = DISPLAY
@@ -78,7 +84,35 @@ def run(asked):
         say({"ready": True})
         serve_until_end(display, windows, ports, folder)
     finally:
-        display.terminate()
+        end_all(display)
+
+
+def patiently(attempt, *given):
+    """The ports and the display of an earlier desktop that was killed are free within moments: its parts end one after another."""
+    until = time.monotonic() + GRACE_SECONDS
+    while True:
+        try:
+            return attempt(*given)
+        except Failed:
+            if time.monotonic() > until:
+                raise
+            time.sleep(LOOK_AGAIN_SECONDS)
+
+
+def end_all(display):
+    """The display first, which takes its lock away. Then all at once, this process too: what lives on would hold the ports."""
+    end(display)
+    os.killpg(0, signal.SIGKILL)
+
+
+def end(process):
+    """Within seconds, also one that is stuck."""
+    process.terminate()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def make_folder():
@@ -93,6 +127,7 @@ def listen(port):
     try:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
+        listener.close()
         raise Failed(f"the port {port} is in use in this sandbox: end what listens there") from error
     listener.listen(16)
     listener.setblocking(False)
@@ -170,16 +205,27 @@ def serve_until_end(display, windows, ports, folder):
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker)
     serving = {}
+    asking = [sys.stdin.fileno()]
     while display.poll() is None:
         idle = {port[0]: port for port in ports if port not in serving.values()}
-        ready, _, _ = select.select([waking, *idle], [], [])
+        ready, _, _ = select.select([waking, *asking, *idle], [], [])
         if waking in ready:
             os.read(waking, 4096)
             reap(serving)
             windows.look()
+        if asking and asking[0] in ready and not answer(asking[0]):
+            asking = []
         for listener in ready:
             if listener in idle:
                 serving[serve(idle[listener], folder)] = idle[listener]
+
+
+def answer(asking):
+    """Whether there may be more to answer."""
+    lines = os.read(asking, 4096)
+    if b"\n" in lines:
+        say({"ready": True})
+    return lines != b""
 
 
 def reap(serving):
@@ -237,8 +283,7 @@ def serve_watchers(port, folder):
                 self.do_proxy(ours)
             finally:
                 ours.close()
-                screen.terminate()
-                screen.wait()
+                end(screen)
                 place.close()
 
     multiprocessing.set_start_method("fork", force=True)
