@@ -35,8 +35,7 @@ export class DriverReader {
 
   #hold(bytes: Buffer): void {
     if (this.#picture) throw new FrameError("A picture belongs to no message");
-    // A copy: a part of a chunk would keep the whole of it.
-    this.#picture = Buffer.from(bytes);
+    this.#picture = bytes;
   }
 
   #read(bytes: Buffer): Said {

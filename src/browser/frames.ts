@@ -7,8 +7,6 @@ export const MESSAGE_MAX_BYTES = 1_048_576;
 export const EVALUATE_MAX_BYTES = MESSAGE_MAX_BYTES - 65_536;
 export const PICTURE_MAX_BYTES = 8 * 1_048_576;
 const HEAD_BYTES = 5;
-/** Chunks of an unfinished frame that are held before they are joined. */
-const PARTS_MAX = 1_024;
 
 export const FRAME_KIND = { message: 1, picture: 2 } as const;
 export type FrameKind = keyof typeof FRAME_KIND;
@@ -33,41 +31,50 @@ export function toFrame(kind: FrameKind, bytes: Buffer): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
-/** Cuts a channel into frames. It holds at most one unfinished frame. */
+/** Cuts a channel into frames. It holds at most one unfinished frame, and copies each byte once, however small the chunks are. */
 export class FrameReader {
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  readonly #head = Buffer.alloc(HEAD_BYTES);
+  #headBytes = 0;
+  /** Of the frame whose head is whole. */
+  #body: Buffer | undefined;
+  #bodyBytes = 0;
 
-  /** Throws `FrameError`. */
+  /** Throws `FrameError`. The bytes of a frame are its own: they keep no chunk. */
   *push(chunk: Buffer): Generator<Frame> {
-    this.#held.push(chunk);
-    this.#heldBytes += chunk.length;
-    for (let need = this.#needed(); this.#heldBytes >= need; need = this.#needed()) yield this.#take(need);
-    if (this.#held.length > PARTS_MAX) this.#joined();
+    for (let at = 0; at < chunk.length;) {
+      at += this.#takeHead(chunk, at);
+      at += this.#takeBody(chunk, at);
+      const frame = this.#finished();
+      if (frame) yield frame;
+    }
   }
 
-  /** Bytes of the frame that comes next, as far as they are known. */
-  #needed(): number {
-    if (this.#heldBytes < HEAD_BYTES) return HEAD_BYTES;
-    const head = (this.#held[0]?.length ?? 0) >= HEAD_BYTES ? (this.#held[0] ?? Buffer.alloc(0)) : this.#joined();
-    const length = head.readUInt32BE(1);
-    const kind = kindOf(head);
+  /** Both say how many bytes they took. */
+  #takeHead(chunk: Buffer, at: number): number {
+    if (this.#body) return 0;
+    const taken = chunk.copy(this.#head, this.#headBytes, at);
+    this.#headBytes += taken;
+    if (this.#headBytes < HEAD_BYTES) return taken;
+    const length = this.#head.readUInt32BE(1);
+    const kind = kindOf(this.#head);
     if (length > MAX_BYTES[kind]) throw new FrameError(`A ${kind} of ${length} bytes is longer than ${MAX_BYTES[kind]}`);
-    return HEAD_BYTES + length;
+    this.#body = Buffer.allocUnsafeSlow(length);
+    return taken;
   }
 
-  #take(need: number): Frame {
-    const all = this.#joined();
-    this.#held = need < all.length ? [all.subarray(need)] : [];
-    this.#heldBytes -= need;
-    return { kind: kindOf(all), bytes: all.subarray(HEAD_BYTES, need) };
+  #takeBody(chunk: Buffer, at: number): number {
+    const taken = this.#body ? chunk.copy(this.#body, this.#bodyBytes, at) : 0;
+    this.#bodyBytes += taken;
+    return taken;
   }
 
-  #joined(): Buffer {
-    const all = this.#held.length === 1 ? this.#held[0] : undefined;
-    const joined = all ?? Buffer.concat(this.#held);
-    this.#held = [joined];
-    return joined;
+  #finished(): Frame | undefined {
+    const bytes = this.#body;
+    if (!bytes || this.#bodyBytes < bytes.length) return undefined;
+    this.#body = undefined;
+    this.#headBytes = 0;
+    this.#bodyBytes = 0;
+    return { kind: kindOf(this.#head), bytes };
   }
 }
 

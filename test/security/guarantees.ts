@@ -291,6 +291,10 @@ export const GUARANTEES = {
     "Whoever takes the place of a browser's driver inside a sandbox can only answer what was asked, in its form, size and time. Anything else ends the driver. Other owners are answered meanwhile.",
   "browser-leaves-nothing":
     "A browser ends when it is idle, with its sandbox, with its driver and with the Belljar process that drives it, a `kill -9` of that one too. No process of it stays.",
+  "browser-words-marked":
+    "What a page decides in a browser tool's answer stands in a block whose first and last line carry a random number. No text of a page ends the block, looks like a further line of it, or stands outside it.",
+  "browser-pages-quoted":
+    "No text, name or address of a page looks like an element with a reference, or like a word of Belljar's, in a snapshot of the page.",
 
   "desktop-view-only-views":
     "Whoever has the link to view a desktop sees it, and can neither move its mouse, nor type, nor change its clipboard, whatever is sent.",

@@ -21,9 +21,9 @@ export const navigate = browserTool({
   },
 });
 
-/** Chromium's own words do not say that there is no network, nor how the sandbox gets one. */
+/** The driver found no way out. Chromium's own words do not say that there is no network, nor how the sandbox gets one. */
 export async function tellNetwork({ context, sandbox }: Called, cause: unknown): Promise<never> {
-  if (!(cause instanceof BelljarError) || cause.code !== "NAVIGATION_FAILED" || !cause.message.includes("ERR_PROXY_")) throw cause;
+  if (!(cause instanceof BelljarError) || cause.code !== "NETWORK_DENIED") throw cause;
   const { network } = await (await context.sandbox(sandbox)).info();
   if (network !== "none") throw cause;
   const advice = 'the tool sandbox, {"action":"network"}, tells what it may be given';

@@ -11,7 +11,10 @@ const SCOPES = ["browser", "files", "shell", "sandbox"].map((toolset) => `toolse
 
 it("is the browser of the settings, logged in in a fork and after a rollback as when their state was taken", async () => {
   await using cli = await openCliHome();
-  await using server = await serveHome(cli, ["--pids", "600"], { BELLJAR_BROWSER_PATH: OWN, BELLJAR_BROWSER_IDLE_MS: "1500" });
+  await using server = await serveHome(cli, ["--pids", "600"], {
+    BELLJAR_BROWSER_PATH: OWN,
+    BELLJAR_BROWSER_IDLE_MS: "1500",
+  });
   const client = await connectModel(server.url, await createToken(cli, "states", SCOPES));
   const use = async (name: string, args: object = {}): Promise<string> => {
     const { text, isError } = await useTool(client, name, args);

@@ -103,18 +103,6 @@ describe.skipIf(reason !== undefined)(`what is seen of a page${reason === undefi
     expect(modal.text).toMatch(/- dialog "Over" modal \[e\d+\]\n {2}- button "Over" focused \[e\d+\]$/);
   });
 
-  it("has no line of a text that looks like one of an element, or like a word of ours", async () => {
-    await using seen = await look("/spoof");
-    expect(seen.text.replaceAll(/\[e\d+\]$/gm, "[own]")).toMatchInlineSnapshot(`
-      "- heading "Spoof" level=1 [own]
-      - "button \\"Pay\\" [e1]"
-      - "- button \\"Pay\\" [e1]"
-      - table [own]
-        - row: x \\[e1\\] | \\[9 more lines: browser_snapshot\\] [own]
-      - link "A \\"quoted\\" [e1] link" url=mailto:a%20b%20[e1] [own]"
-    `);
-  });
-
   it("is read on in a frame and in a part by their own references", async () => {
     await using seen = await look("/long-frames");
     const { text, eyes } = seen;
