@@ -191,9 +191,9 @@ function mcpBoxOptions({ userTools, config }: GatewayOptions) {
   return { userTools, legacySse: config.legacySse === true };
 }
 
-function openMcp({ tools, resources, prompts, introduce, connected, version, log }: GatewayOptions): McpHttp {
+function openMcp({ tools, resources, prompts, introduce, connected, toolsAlone, version, log }: GatewayOptions): McpHttp {
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
-  const told = { ...(introduce && { introduce }), ...(connected && { connected }) };
+  const told = { ...(introduce && { introduce }), ...(connected && { connected }), ...(toolsAlone && { isMachine: true }) };
   return createMcpHttp({ tools, ...(resources && { resources }), ...(prompts && { prompts }), ...told, version, onError });
 }
 
