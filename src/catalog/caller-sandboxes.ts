@@ -22,7 +22,12 @@ export interface Surroundings {
   introduce(sandbox: Sandbox): Promise<readonly string[]>;
   /** Advice on a file that is not there; undefined if there is none to give. */
   findHostHint(sandbox: Sandbox, args: unknown, message: string): Promise<string | undefined>;
+  /** The files outlive the sandbox: they are the machine's that the server runs in. */
+  readonly keepsFiles?: true;
 }
+
+const FILES_STAND =
+  "Note: all processes, servers, shells and code contexts that were started earlier have ended. The files of this machine are as they were.";
 
 /** A caller's sandbox, with what the model must know before the result. Each client is told once. */
 export interface ResolvedSandbox {
@@ -75,6 +80,7 @@ export class CallerSandboxes {
 
   async #tellLoss(principal: Principal, id: string | undefined): Promise<readonly string[]> {
     if (id === undefined) return [];
+    if (this.#options.surroundings?.keepsFiles) return [FILES_STAND];
     // Its tombstone may be forgotten by now.
     return [tellLoss(await this.#options.sandboxes.info(principal, id).catch(() => undefined))];
   }

@@ -193,9 +193,14 @@ function mcpBoxOptions({ userTools, config }: GatewayOptions) {
   return { userTools, legacySse: config.legacySse === true };
 }
 
-function openMcp({ tools, resources, prompts, introduce, connected, left, version, log }: GatewayOptions): McpHttp {
+function openMcp({ tools, resources, prompts, introduce, connected, left, toolsAlone, version, log }: GatewayOptions): McpHttp {
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
-  const told = { ...(introduce && { introduce }), ...(connected && { connected }), ...(left && { left }) };
+  const told = {
+    ...(introduce && { introduce }),
+    ...(connected && { connected }),
+    ...(left && { left }),
+    ...(toolsAlone && { isMachine: true }),
+  };
   return createMcpHttp({ tools, ...(resources && { resources }), ...(prompts && { prompts }), ...told, version, onError });
 }
 

@@ -12,7 +12,7 @@ import { verifies } from "./verifies.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const PORT = 6060;
 const START = `${ROOT}/deploy/service-image/start.sh`;
-const patiently = () => AbortSignal.timeout(60_000);
+const patiently = () => AbortSignal.timeout(150_000);
 
 type Process = Awaited<ReturnType<Guest["exec"]>>;
 
@@ -54,11 +54,18 @@ describe("the tool server of a machine that somebody else made", () => {
 
   const url = (path: string): URL => new URL(path, `http://127.0.0.1:${forward.port}`);
 
-  async function connect(): Promise<Client> {
+  async function connect(token?: string): Promise<Client> {
     const client = new Client({ name: "test", version: "1" });
-    await client.connect(new StreamableHTTPClientTransport(url("/mcp")));
+    const headers = new Headers(token === undefined ? {} : { authorization: `Bearer ${token}` });
+    await client.connect(new StreamableHTTPClientTransport(url("/mcp"), { requestInit: { headers } }));
     return client;
   }
+
+  const inMachine = async (command: string, user = "user") => {
+    const argv = ["sh", "-c", command];
+    const { stdout, stderr } = await machine.guest.run({ argv, user, env: { WORKSPACE_DIR: "/tmp" }, signal: patiently() });
+    return String(stdout) + String(stderr);
+  };
 
   const call = async (client: Client, name: string, args: object) => {
     const { content, isError } = await client.callTool({ name, arguments: { ...args } });
@@ -68,6 +75,7 @@ describe("the tool server of a machine that somebody else made", () => {
   it("runs commands and code and reads files where they are, and says that nothing is kept apart", async () => {
     await using client = Object.assign(await connect(), { [Symbol.asyncDispose]: async () => client.close() });
     expect(client.getInstructions()).toContain("Belljar runs inside it and keeps nothing apart");
+    expect(client.getInstructions()).not.toMatch(/isolated|execute_code/);
     const ran = await call(client, "run_command", { command: "pwd; id -un; echo ${LOCAL_SECRET:-none}; echo kept > note.txt" });
     expect(ran).toContain("/home/user/work\nuser\nnone");
     expect(await call(client, "read_file", { path: "note.txt" })).toContain("kept");
@@ -80,13 +88,29 @@ describe("the tool server of a machine that somebody else made", () => {
     await using client = Object.assign(await connect(), { [Symbol.asyncDispose]: async () => client.close() });
     const names = (await client.listTools()).tools.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(["run_command", "run_code", "read_file", "search_content"]));
-    expect(names.filter((name) => /sandbox|template|script|tool_add|network/.test(name))).toEqual([]);
+    expect(names.filter((name) => /sandbox|template|script|tool_add|network|execute_code/.test(name))).toEqual([]);
     expect(await call(client, "sandbox", { action: "create" }).catch(String)).toMatch(/Belljar runs inside this machine/);
+    for (const name of ["sandbox_create", "sandbox_fork", "tool_add", "execute_code"]) {
+      expect(await call(client, name, {}).catch(String), name).toMatch(/Belljar runs inside this machine|No tool/);
+      expect(await call(client, "search_tools", { query: name }), name).not.toContain(`"name":"${name}"`);
+    }
     expect(await (await fetch(url("/health"))).json()).toMatchObject({ status: "ok" });
     for (const path of ["/v1/sandboxes", "/v1/secrets", "/v2/sandboxes", "/add_mcp_tool", "/files?path=/etc/passwd"])
       expect((await fetch(url(path))).status, path).toBe(404);
     const doctor = (await (await fetch(url("/v1/doctor"))).json()) as { runtime: string; checks: { state: string }[] };
     expect([doctor.runtime, new Set(doctor.checks.map(({ state }) => state))]).toEqual(["host", new Set(["absent"])]);
+  }, 60_000);
+
+  it("is one machine for every token, and says what is left when a command has ended what serves it", async () => {
+    const tokenFor = async (name: string) => /belljar_\S+/.exec(await inMachine(`node ${ROOT}/bin/belljar.js token create ${name}`))?.[0];
+    await using first = Object.assign(await connect(await tokenFor("first")), { [Symbol.asyncDispose]: async () => first.close() });
+    await using second = Object.assign(await connect(await tokenFor("second")), { [Symbol.asyncDispose]: async () => second.close() });
+    await call(first, "run_code", { language: "bash", code: "shared=by-both" });
+    expect(await call(second, "run_code", { language: "bash", code: "echo $shared" })).toContain("by-both");
+    expect(await call(first, "run_command", { command: "kill -9 $PPID" })).toContain("SANDBOX_ENDED");
+    const after = await call(second, "run_command", { command: "cat note.txt" });
+    expect(after).toMatch(/have ended\. The files of this machine are as they were/);
+    expect(after).toContain("kept");
   }, 60_000);
 
   verifies(
@@ -112,16 +136,21 @@ describe("the tool server of a machine that somebody else made", () => {
   verifies(
     "inside-only-when-asked",
     async () => {
-      const refused = async (command: string, user = "user") => {
-        const argv = ["sh", "-c", command];
-        const { stdout, stderr } = await machine.guest.run({ argv, user, env: { WORKSPACE_DIR: "/tmp" }, signal: patiently() });
-        return String(stdout) + String(stderr);
-      };
+      const refused = inMachine;
       const serve = `node ${ROOT}/bin/belljar.js serve --inside`;
-      expect(await refused(`${serve} --listen 0.0.0.0:6070`)).toContain("token");
+      expect(await refused(`${serve} --home $HOME/new --listen 0.0.0.0:6070`)).toContain("token");
       expect(await refused(`${serve} --mcp-config x.json`)).toContain("--mcp-config is not for --inside");
+      expect(await refused(`${serve} --toolsets files,tools`)).toContain("No toolset tools with --inside");
+      for (const option of ["--listen 127.0.0.1:6070", "--as-root"])
+        expect(await refused(`node ${ROOT}/bin/belljar.js serve ${option}`)).toContain("goes with --inside alone");
+      await refused("touch /tmp/file; mkdir -m 0 /tmp/closed");
+      expect(await refused(`WORKSPACE_DIR=/tmp/file ${serve}`)).toContain("is no folder");
+      for (const folder of ["/tmp/closed", "/tmp/absent"])
+        expect(await refused(`WORKSPACE_DIR=${folder} ${serve}`)).toContain("may not use it");
       await refused(`mkdir -p $HOME/other/sandboxes/abc && echo '{"runtime":"namespace"}' > $HOME/other/sandboxes/abc/sandbox.json`);
       expect(await refused(`${serve} --home $HOME/other`)).toContain("has sandboxes");
+      await refused("chmod 0 $HOME/other/sandboxes/abc/sandbox.json");
+      expect(await refused(`${serve} --home $HOME/other`), "not known").toContain("FILE_IO");
       expect(await refused(`BELLJAR_RUNTIME=host node ${ROOT}/bin/belljar.js sandbox list`), "no other way to it").toContain(
         'Unknown runtime "host"',
       );
@@ -129,10 +158,15 @@ describe("the tool server of a machine that somebody else made", () => {
       const isRoot = (await refused("id -u", "root")).trim() === "0";
       expect(isRoot ? await refused(`${serve} --home /root/b`, "root") : "--as-root").toContain("--as-root");
 
-      const byVariable = await start({ BELLJAR_HOST: "0.0.0.0", BELLJAR_PORT: "6071" });
+      const env = { WORKSPACE_DIR: "/tmp", BELLJAR_HOST: "0.0.0.0", BELLJAR_PORT: "6071" };
+      const argv = ["sh", "-c", `exec 8>/home/user/display; flock 8; exec sh ${START}`];
+      const byVariable = await machine.guest.exec({ argv, env, signal: patiently() });
       expect(await saysOf(byVariable), "a variable opens nothing").toContain("http://127.0.0.1:6071/mcp");
+      expect(await refused(`${serve} --port 6071`)).toContain("Port 6071 on 127.0.0.1 is in use");
       byVariable.kill();
+      expect(await refused("flock /home/user/display echo gone"), "with its display").toBe("gone\n");
     },
-    60_000,
+    // Some twenty starts of Belljar, each a second and more where others work beside it.
+    180_000,
   );
 });

@@ -1,23 +1,24 @@
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { homedir } from "node:os";
-import { resolve } from "node:path";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import type { Config } from "../../config/config.ts";
 import { BelljarError } from "../../errors.ts";
+import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { createGateway } from "../../gateway/gateway.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
 import { createServerMetrics } from "../../gateway/metrics/server-metrics.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
 import { assertAlone } from "../compose/assert-alone.ts";
+import { insideFolder } from "../compose/inside-folder.ts";
 import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { openListeners } from "../compose/open-listeners.ts";
 import { openLocalStack, prepareRuntimes, readConfig } from "../compose/open-stack.ts";
-import { openTools } from "../compose/open-tools.ts";
+import { NEED_SANDBOXES, openTools } from "../compose/open-tools.ts";
 import { readPackage } from "../compose/package-root.ts";
+import { listenGateway } from "../listen-gateway.ts";
 import { listenPlace } from "../listen-place.ts";
 import { createLog } from "../log.ts";
 import { printLine } from "../print.ts";
@@ -37,9 +38,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   assertUsable(call);
   const config = insideConfig(call, context);
   await assertAlone(config.home);
-  const folder = resolve(context.env["WORKSPACE_DIR"] ?? homedir());
-  if (!existsSync(folder))
-    throw new BelljarError("CONFIG_INVALID", `The folder of WORKSPACE_DIR is not there: make it, or name another one: ${folder}`);
+  const folder = await insideFolder(context.env["WORKSPACE_DIR"]);
   const metrics = createServerMetrics();
   const inside = async () => {
     const { openHostRuntime } = await import("../../runtime/host/host-runtime.ts");
@@ -70,13 +69,13 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     liveSandboxes: () => stack.liveSandboxes(),
     assertReady: () => stack.audit.assertWritable(),
     // Without any token the gateway listens on loopback alone.
-    tokens: isLoopback(config.host) || (await tokens.list()).length > 0 ? [tokens] : [],
+    tokens: isLoopback(config.host) || (await tokens.list()).length > 0 ? [asOneOwner(tokens)] : [],
     audit: stack.audit,
     listeners: openListeners(config),
     version: readPackage().version,
     log,
   });
-  served = await gateway.listen();
+  served = await listenGateway(gateway, config);
   try {
     printLine(
       context.stderr,
@@ -101,11 +100,22 @@ function assertUsable(call: CommandCall): void {
   );
 }
 
+/** The machine is one sandbox, so all who are let in are its one owner. Each token keeps its own scopes. */
+function asOneOwner(tokens: TokenVerifier): TokenVerifier {
+  return {
+    async find(token) {
+      const holder = await tokens.find(token);
+      return holder && { ...holder, id: LOCAL.id };
+    },
+  };
+}
+
 /** Others reach it by `--listen` or `--host` alone, whatever a file or a variable says. */
 function insideConfig(call: CommandCall, context: CommandContext): Config {
   const config = readConfig(call, context);
   const host = textOption(call, "listen") === undefined && textOption(call, "host") === undefined ? "127.0.0.1" : config.host;
   const { host: named = host, port = config.port } = listenPlace(textOption(call, "listen"));
+  assertToolsets(config);
   return {
     ...config,
     host: named,
@@ -119,6 +129,13 @@ function insideConfig(call: CommandCall, context: CommandContext): Config {
     url: undefined,
     sandbox: { ...config.sandbox, network: "none" },
   };
+}
+
+/** Throws `CONFIG_INVALID` for a toolset that would be empty here. */
+function assertToolsets({ toolsets = [] }: Config): void {
+  const absent = toolsets.filter((name) => NEED_SANDBOXES.has(name));
+  if (absent.length === 0) return;
+  throw new BelljarError("CONFIG_INVALID", `No toolset ${absent.join(", ")} with --inside: this machine is the only sandbox, as it is`);
 }
 
 /** Of the server's own variables, what is no secret of Belljar's: a display, a language, where programs lie. */

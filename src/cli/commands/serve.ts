@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { basename } from "node:path";
-import { BelljarError } from "../../errors.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
 import { createSeenTokens } from "../../gateway/auth/oauth/seen-tokens.ts";
@@ -27,15 +26,18 @@ import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { openHomeSecretStore } from "../compose/open-home-secret-store.ts";
 import { readPackage } from "../compose/package-root.ts";
 import { serverOrigin } from "../compose/port-origin.ts";
+import { listenGateway } from "../listen-gateway.ts";
 import { printLine } from "../print.ts";
 import { namedWishes } from "../compose/named-wishes.ts";
 import { hubOf } from "../compose/hub-of.ts";
 import { openTools } from "../compose/open-tools.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { takeUpDefault } from "../take-up-default.ts";
+import { usage } from "../usage.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   if (isSet(call, "inside")) return (await import("./serve-inside.ts")).run(call, context);
+  assertNotForInside(call);
   const config = readConfig(call, context);
   const metrics = createServerMetrics();
   const accessTokens = createSeenTokens();
@@ -85,7 +87,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     version: readPackage().version,
     log,
   });
-  const address = await listen(gateway, config);
+  const address = await listenGateway(gateway, config);
   served = address;
   try {
     announce(context, gateway, { address, home: config.home, domain: e2b.domain });
@@ -105,38 +107,16 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
+/** Throws a usage error: an option that did nothing would leave its person with another server than asked for. */
+function assertNotForInside(call: CommandCall): void {
+  const named = ["listen", "as-root"].find((name) => call.options[name] !== undefined);
+  if (named !== undefined) throw usage(`--${named} goes with --inside alone`, "belljar serve --help");
+}
+
 /** Without any token, returns no verifier for a non-loopback address, so that the gateway refuses to listen there. */
 async function usableTokens({ home, host }: Config): Promise<readonly TokenVerifier[]> {
   const tokens = createTokenStore(home);
   return isLoopback(host) || (await tokens.list()).length > 0 ? [tokens] : [];
-}
-
-async function listen(gateway: Gateway, config: Config): Promise<URL> {
-  try {
-    return await gateway.listen();
-  } catch (cause) {
-    const { host } = config;
-    const port = portOf(cause) ?? config.port;
-    if (port !== config.port && port !== config.adminPort)
-      throw new BelljarError("CONFIG_INVALID", `Port ${port} on localhost cannot be had, which --e2b-debug needs: ${String(cause)}`, {
-        cause,
-      });
-    const option = port === config.port ? "--port" : "--admin-port";
-    const problem = {
-      EADDRINUSE: `Port ${port} on ${host} is in use, perhaps by another belljar serve: choose another with ${option} N, or ${option} 0 for a free one`,
-      EACCES: `Port ${port} may not be used by this user: choose one above 1023 with ${option} N`,
-      EADDRNOTAVAIL: `This machine has no address ${host}: choose another with --host`,
-      ENOTFOUND: `The host name ${host} is not known: choose another with --host`,
-    }[(cause as NodeJS.ErrnoException).code ?? ""];
-    if (problem === undefined) throw cause;
-    throw new BelljarError("CONFIG_INVALID", problem, { cause });
-  }
-}
-
-/** The system's error names the port that could not be had. */
-function portOf(cause: unknown): number | undefined {
-  const { port } = cause as { readonly port?: unknown };
-  return typeof port === "number" ? port : undefined;
 }
 
 /** As a shell takes it: a checkout has no `belljar` on the PATH. */

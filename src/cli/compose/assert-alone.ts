@@ -12,7 +12,7 @@ export async function assertAlone(home: string): Promise<void> {
   const folder = join(home, "sandboxes");
   for (const id of (await ifPresent(folder, readdir(folder))) ?? []) {
     const path = join(folder, id, "sandbox.json");
-    const text = await readFile(path, "utf8").catch(() => undefined);
+    const text = await ifPresent(path, readFile(path, "utf8"));
     if (text === undefined || recordSchema.safeParse(parseJson(text)).data?.runtime === "host") continue;
     throw new BelljarError(
       "CONFIG_INVALID",

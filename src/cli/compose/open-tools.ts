@@ -61,7 +61,9 @@ export interface InsideMachine {
 }
 
 /** Tools that need sandboxes beside the caller's own, or a wall around it. */
-const NEED_SANDBOXES: ReadonlySet<string> = new Set(["sandbox", "template", "tools"]);
+export const NEED_SANDBOXES: ReadonlySet<string> = new Set(["sandbox", "template", "tools"]);
+/** The same, of a toolset whose other tools do not: each of its programs has a sandbox of its own. */
+const NEEDS_SANDBOX = "execute_code";
 const ALONE = "Belljar runs inside this machine, and makes no sandboxes in it";
 
 export interface OpenToolsOptions {
@@ -121,7 +123,9 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
   void reportMissingTemplates(languages, { stack, log }).catch(unknown);
   const narrowed = (principal: Principal) => narrowScope(scope, principal.grants);
   const facts = readToolFacts(languages);
-  const needing = facts.filter(({ toolset, callsTools }) => NEED_SANDBOXES.has(toolset) || callsTools === true);
+  const needing = facts.filter(
+    ({ name, toolset, callsTools }) => NEED_SANDBOXES.has(toolset) || name === NEEDS_SANDBOX || callsTools === true,
+  );
   const unusable = inside ? Object.fromEntries(needing.map(({ name }) => [name, ALONE])) : {};
   const builtin = openOnce(async () => {
     const { openBuiltinTools } = await import("./open-builtin-tools.ts");
@@ -153,7 +157,9 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     approvals: new StoredApprovals(config.home),
     isDefault: isDefaultTool,
     defaultSandbox,
-    surroundings: inside ? { introduce: async () => inside.lines, findHostHint: async () => undefined } : { introduce, findHostHint },
+    surroundings: inside
+      ? { introduce: async () => inside.lines, findHostHint: async () => undefined, keepsFiles: true }
+      : { introduce, findHostHint },
     audit,
     log,
   });
@@ -186,7 +192,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
         () => undefined,
       );
     },
-    prompts: composePrompts([createBelljarPrompts(), ...(others ? [others.prompts] : [])]),
+    prompts: composePrompts([...(inside ? [] : [createBelljarPrompts()]), ...(others ? [others.prompts] : [])]),
     resources: composeResources([
       createBelljarResources({
         sandboxes,

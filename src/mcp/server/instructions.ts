@@ -12,10 +12,21 @@ const INSTRUCTIONS = [
   "The last line of a result that was cut names the call that reads on.",
 ].join("\n");
 
+/** The same, of a server whose only sandbox is the machine that it runs in. */
+const MACHINE_INSTRUCTIONS = [
+  "Belljar gives you the Linux machine that it runs in: its files, a shell and programming languages. Where tools speak of your sandbox, this machine is meant.",
+  "Relative paths start at the folder in which commands start. Other clients of this server work in the same machine.",
+  "Use run_command for shell commands, with background for servers, and run_code for code that keeps its variables.",
+  ...INSTRUCTIONS.split("\n").slice(-2),
+].join("\n");
+
 /** The instructions for one caller. The lines about what the caller has come last, and those that are too long for the whole are left out. */
-export function instructionsFor(own: readonly string[]): string {
-  return own.reduce((text, line) => {
-    const longer = `${text}\n${line}`;
-    return Buffer.byteLength(longer) <= BYTES_MAX ? longer : text;
-  }, INSTRUCTIONS);
+export function instructionsFor(own: readonly string[], isMachine = false): string {
+  return own.reduce(
+    (text, line) => {
+      const longer = `${text}\n${line}`;
+      return Buffer.byteLength(longer) <= BYTES_MAX ? longer : text;
+    },
+    isMachine ? MACHINE_INSTRUCTIONS : INSTRUCTIONS,
+  );
 }

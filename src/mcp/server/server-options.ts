@@ -10,6 +10,8 @@ export interface McpServerOptions {
   readonly version: string;
   /** What the instructions say of the caller's tools and default sandbox, a line each. */
   readonly introduce?: (caller: Caller) => readonly string[];
+  /** The tools act on the machine that the server runs in, and there are no sandboxes. The instructions say so. */
+  readonly isMachine?: boolean;
   /** Called when a client connects, or sends a request without a connection. What it returns is disposed when the client has gone. */
   readonly connected?: (caller: Caller) => Disposable;
   /**

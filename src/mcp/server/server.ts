@@ -27,7 +27,7 @@ export function createMcpServer(options: McpServerOptions, exchange: McpConnecti
         ...(options.prompts && { prompts: { listChanged: true } }),
         ...((options.resources ?? options.prompts) && { completions: {} }),
       },
-      instructions: instructionsFor(options.introduce?.(exchange.caller) ?? []),
+      instructions: instructionsFor(options.introduce?.(exchange.caller) ?? [], options.isMachine),
       cacheHints: cacheHints(),
       // Only the SDK's own elicitation would use one, and its default would build Ajv at every start: answers are checked at the door.
       jsonSchemaValidator: { getValidator: refuseValidation },
