@@ -154,6 +154,7 @@ it("E2B's desktop SDK uses, and shows to a person, the desktop of the example", 
   await expect(watchRfb(socket, asked)).rejects.toThrow("502");
 
   // Without a password whoever knows the address uses it.
+  await run("while pgrep -x x11vnc; do sleep 0.05; done");
   await stream.start({ requireAuth: false });
   expect(() => stream.getAuthKey()).toThrow("requireAuth");
   using watcher = await watchRfb(socket, asked);
