@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { expect, it } from "vitest";
-import { FrameReader } from "../../../src/browser/frames.ts";
+import { FrameReader, toFrame } from "../../../src/browser/frames.ts";
 import { findChromium } from "../../support/chromium.ts";
 
 const KERNELS = join(import.meta.dirname, "../../../dist/kernels");
@@ -22,13 +22,16 @@ async function firstWord(folder: string, executable: string): Promise<unknown> {
   const channel = child.stdio[3] as Duplex;
   const reader = new FrameReader();
   try {
-    for await (const chunk of channel) {
+    for await (const chunk of channel.iterator({ destroyOnReturn: false })) {
       const [frame] = reader.push(chunk as Buffer);
-      if (frame) return JSON.parse(frame.bytes.toString());
+      if (!frame) continue;
+      // It ends Chromium, and itself when nothing of that is left to write.
+      channel.write(toFrame("message", Buffer.from(JSON.stringify({ type: "end" }))));
+      return JSON.parse(frame.bytes.toString());
     }
     return undefined;
   } finally {
-    channel.destroy();
+    channel.on("error", () => undefined).resume();
     await ended;
   }
 }
