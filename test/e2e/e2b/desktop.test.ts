@@ -79,7 +79,7 @@ it("the example of a desktop names the packages of desktops and what it is built
   expect(making).toEqual(expect.arrayContaining(named.trim().split(" ")));
 });
 
-it("E2B's desktop SDK uses, and shows to a person, the desktop of the example", { timeout: 110_000 }, async ({ skip }) => {
+it("E2B's desktop SDK uses, and shows to a person, the desktop of the example", { timeout: 180_000 }, async ({ skip }) => {
   skip(chromium === undefined, "there is no chromium (apt-get install chromium)");
   await using lab = await openE2bLab({ argv: ["--tls-domain", DOMAIN] });
   const { port } = new URL(lab.url);
