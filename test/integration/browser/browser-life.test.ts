@@ -64,6 +64,28 @@ describe("a browser in a sandbox", () => {
     expect(await evaluate(tab, "document.title")).toBe("after");
   }, 60_000);
 
+  it.skipIf(process.getuid?.() !== 0)(
+    "closes a page that takes all memory, and goes on, as all else in the sandbox (skipped for an ordinary user, who has no limit on memory)",
+    async () => {
+      const { lab: home, browsers } = lab();
+      const sandbox = await home.sandbox({ limits: { pids: 512, memoryBytes: 512 * 1_048_576 } });
+      const other = await sandbox.guest.exec({ argv: ["sleep", "600"], stdin: false, signal: new AbortController().signal });
+      let hasEnded = false;
+      other.exited.finally(() => (hasEnded = true)).catch(() => undefined);
+      const tab = browsers.of(sandbox, "one");
+      await open(tab, "<title>greedy</title>");
+      const greedy = "(() => { const all = []; for (;;) all.push(new Uint8Array(20_000_000).fill(1)); })()";
+      await expect(evaluate(tab, greedy)).rejects.toMatchObject({
+        code: "PAGE_CRASHED",
+        message: expect.stringContaining("larger memory limit"),
+      });
+      await open(tab, "<title>after</title>");
+      expect([await evaluate(tab, "document.title"), hasEnded]).toEqual(["after", false]);
+      await sandbox.kill();
+    },
+    60_000,
+  );
+
   it("dismisses a dialog that nobody answers", async () => {
     const tab = lab().session("one");
     await open(tab, "<title>asked</title>");
