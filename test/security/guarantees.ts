@@ -315,7 +315,8 @@ export const GUARANTEES = {
     "A volume is its owner's alone. One of another owner answers as one that there is not, and cannot be mounted. Its files are given to whoever holds its own token while its owner has a key, and uploads and new runs that have it end at its size.",
   "inside-only-when-asked":
     "`serve --inside`, which keeps nothing apart, is opened by that option alone. As root it must be said once more, beyond loopback it needs a token, and in a home with sandboxes it is refused.",
-  "inside-ends-with-its-server": "Whatever was started through `serve --inside` is killed when its server ends, however that ends.",
+  "inside-ends-with-its-server":
+    "Whatever was started through `serve --inside` is killed when its server ends, however that ends, unless a command killed the two processes that do it.",
 } as const satisfies Record<string, string>;
 
 export type GuaranteeId = keyof typeof GUARANTEES;
