@@ -187,10 +187,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     left: (caller, clientId) => {
       // What was never opened has nothing of a client's.
-      void builtin.current()?.then(
-        (opened) => opened?.left(caller, clientId),
-        () => undefined,
-      );
+      void builtin.current().then((opened) => opened?.left(caller, clientId));
     },
     prompts: composePrompts([...(inside ? [] : [createBelljarPrompts()]), ...(others ? [others.prompts] : [])]),
     resources: composeResources([

@@ -29,9 +29,10 @@ const STEPS_MAX = 50;
 
 /** `x` and `y`, points as objects, and lists of keys, as other tools have them. */
 export const acceptPoints: Accept = (given) => {
-  const { x, y, ...rest } = toTexts(otherNames({ keys: "text", key: "text", modifiers: "text" })(given));
-  const point = x !== undefined && y !== undefined && rest["coordinate"] === undefined ? { coordinate: [x, y] } : {};
-  return toPairs({ ...rest, ...point });
+  const named = toTexts(otherNames({ keys: "text", key: "text", modifiers: "text" })(given));
+  const { x, y, ...rest } = named;
+  const isPoint = x !== undefined && y !== undefined && rest["coordinate"] === undefined;
+  return toPairs(isPoint ? { ...rest, coordinate: [x, y] } : named);
 };
 
 const BUTTONS: Readonly<Record<string, string>> = { wheel: "middle" };
@@ -67,7 +68,7 @@ export const acceptDrag: Accept = (given) => {
 
 function toTexts(args: Arguments): Arguments {
   const { text } = args;
-  return Array.isArray(text) ? { ...args, text: text.join("+") } : args;
+  return Array.isArray(text) && text.every((one) => typeof one === "string") ? { ...args, text: text.join("+") } : args;
 }
 
 function toPairs(args: Arguments): Arguments {

@@ -35,7 +35,8 @@ export const computerClick = computerTool({
   },
   async run(display, { coordinate, button = "left", clicks = 1, text }) {
     const click = ["click", "--repeat", String(clicks), "--delay", CLICK_DELAY_MS, BUTTONS[button]];
-    await display.act([...moveTo(display, coordinate), ...held(text, click)]);
+    const releases = ["mouseup", BUTTONS[button], ...releaseKeys(text)];
+    await display.act([...moveTo(display, coordinate), ...held(text, click)], { releases });
     return textResult(`Clicked ${button}${clicks > 1 ? ` ${clicks} times` : ""} ${at(coordinate)}`);
   },
 });
@@ -53,7 +54,7 @@ export const computerScroll = computerTool({
   },
   async run(display, { coordinate, scroll_direction: direction, scroll_amount: amount = 3, text }) {
     const turn = ["click", "--repeat", String(amount), "--delay", STEP_DELAY_MS, WHEEL[direction]];
-    await display.act([...moveTo(display, coordinate), ...held(text, turn)]);
+    await display.act([...moveTo(display, coordinate), ...held(text, turn)], { releases: releaseKeys(text) });
     return textResult(`Scrolled ${direction} by ${amount} ${at(coordinate)}`);
   },
 });
@@ -75,7 +76,8 @@ export const computerDrag = computerTool({
     assertInside(display, points);
     const moves = points.slice(1).flatMap((to, index) => steps(points[index] ?? start, to));
     const drag = ["mousedown", BUTTONS.left, ...moves, "sleep", DRAG_STEP_SECONDS, "mouseup", BUTTONS.left];
-    await display.act([...move(start), ...held(text, drag)], { timeoutMs: DRAG_TIMEOUT_MS });
+    const releases = ["mouseup", BUTTONS.left, ...releaseKeys(text)];
+    await display.act([...move(start), ...held(text, drag)], { timeoutMs: DRAG_TIMEOUT_MS, releases });
     return textResult(`Dragged from ${start.join(", ")} to ${coordinate.join(", ")}`);
   },
 });
@@ -118,11 +120,14 @@ function steps([x, y]: Point, [toX, toY]: Point): readonly string[] {
   }).flat();
 }
 
-/** One run of xdotool: the display releases what a run leaves down. */
+/** One run of xdotool, for a key that stays down between two would be repeated. */
 function held(keys: string | undefined, act: readonly string[]): readonly string[] {
   if (keys === undefined) return act;
-  const names = parseModifiers(keys);
-  return [...names.flatMap((name) => ["keydown", name]), ...act, ...names.toReversed().flatMap((name) => ["keyup", name])];
+  return [...parseModifiers(keys).flatMap((name) => ["keydown", name]), ...act, ...releaseKeys(keys)];
+}
+
+function releaseKeys(keys: string | undefined): readonly string[] {
+  return keys === undefined ? [] : parseModifiers(keys).flatMap((name) => ["keyup", name]);
 }
 
 function at(point: Point | undefined): string {

@@ -21,7 +21,6 @@ it("costs a context that lists it little, and no other context anything", () => 
 it.each([
   ["computer_click", { x: 1, y: 2, button: "wheel" }, { coordinate: [1, 2], button: "middle" }],
   ["computer_click", { coordinate: { x: 1, y: 2 }, keys: ["CTRL", "SHIFT"] }, { coordinate: [1, 2], text: "CTRL+SHIFT" }],
-  ["computer_click", { coordinate: [1, 2], x: 3, y: 4 }, { coordinate: [1, 2] }],
   ["computer_key", { keys: ["CTRL", "A"] }, { text: "CTRL+A" }],
   ["computer_key", { key: "Return" }, { text: "Return" }],
   ["computer_scroll", { x: 1, y: 2, scroll_x: 0, scroll_y: 240 }, { coordinate: [1, 2], scroll_direction: "down", scroll_amount: 5 }],
@@ -35,6 +34,9 @@ it.each([
 });
 
 it.each([
+  ["computer_click", { coordinate: [1, 2], x: 3, y: 4 }],
+  ["computer_click", { x: 5 }],
+  ["computer_key", { keys: [{ toString: 1 }] }],
   ["computer_click", { coordinate: [-1, 2] }],
   ["computer_click", { coordinate: [1.5, 2] }],
   ["computer_click", { coordinate: ["1", null] }],

@@ -34,14 +34,12 @@ const side = ({ min, max }: { readonly min: number; readonly max: number }) => z
 const Note = z.object({ width: side(SIZE.width), height: side(SIZE.height), view: Key, control: Key });
 export type DesktopFacts = z.output<typeof Note>;
 
+/** A person is told to install them, and the program that says which is the sandbox's. */
+const PACKAGES = ["xvfb", "openbox", "x11vnc", "xdotool", "scrot", "websockify", "novnc"] as const;
+
 const Answer = z.union([
   z.object({ ready: z.literal(true) }),
-  z.object({
-    missing: z
-      .array(z.string().regex(/^[a-z0-9.+-]{1,40}$/))
-      .min(1)
-      .max(20),
-  }),
+  z.object({ missing: z.array(z.enum(PACKAGES)).min(1).max(PACKAGES.length) }),
   z.object({ failed: z.string() }),
 ]);
 type Answer = z.output<typeof Answer>;
@@ -165,7 +163,10 @@ function parseJson(text: string): unknown {
 }
 
 async function tellFailure(sandbox: Place, answer: Exclude<Answer, { ready: true }>): Promise<BelljarError> {
-  if ("failed" in answer) return new BelljarError("DESKTOP_FAILED", `The desktop could not start: ${answer.failed.slice(0, REASON_MAX)}`);
+  if ("failed" in answer) {
+    const reason = answer.failed.replaceAll(/\s+/g, " ").slice(0, REASON_MAX);
+    return new BelljarError("DESKTOP_FAILED", `The desktop could not start: ${reason}`);
+  }
   const { template } = await sandbox.info();
   const command = `apt-get install --no-install-recommends ${answer.missing.join(" ")}`;
   return new BelljarError(

@@ -19,7 +19,7 @@ it.each([
   expect(parseChords(text)).toEqual(chords);
 });
 
-it.each(["", "  \n", "+a", "a+", "ctrl+ +", "$(id)", "--help", "a;b", "constructor-", "x".repeat(41), "a ".repeat(51)])(
+it.each(["", "  \n", "+a", "a+", "ctrl+ +", "$(id)", "--help", "a;b", "constructor-", "x".repeat(41), "a ".repeat(51), "ctrl+a+b+c+d+e+f"])(
   "refuses %j",
   (text) => {
     expect(() => parseChords(text)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));

@@ -55,6 +55,8 @@ const MODIFIERS: Readonly<Record<string, string>> = {
 const KEYSYM = /^[A-Za-z][A-Za-z0-9_]{1,39}$/;
 const FUNCTION_KEY = /^f([1-9]|1\d|2[0-4])$/;
 const CHORDS_MAX = 50;
+/** xdotool loses count of more. */
+const KEYS_OF_CHORD_MAX = 6;
 
 /** `ctrl+s`, or several after one another, as xdotool is given them. Throws `ARGUMENTS_INVALID` for what is no key. */
 export function parseChords(text: string): readonly string[] {
@@ -76,6 +78,8 @@ export function parseModifiers(text: string): readonly string[] {
 
 function parseChord(chord: string): string {
   const names = splitChord(chord);
+  if (names.length > KEYS_OF_CHORD_MAX)
+    throw new BelljarError("ARGUMENTS_INVALID", `At most ${KEYS_OF_CHORD_MAX} keys are pressed together`);
   const isChord = names.slice(0, -1).some((name) => (lookUp(MODIFIERS, name) ?? "shift") !== "shift");
   return names.map((name) => toKeysym(isChord ? lowered(name) : name)).join("+");
 }
@@ -101,7 +105,7 @@ function toKeysym(name: string): string {
 }
 
 /** X's name of any character. */
-function toCodeName(character: string): string {
+export function toCodeName(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return `U${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }

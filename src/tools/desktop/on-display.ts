@@ -7,13 +7,15 @@ import { DISPLAY, type DesktopFacts, findDesktop } from "./display.ts";
 
 /** The display of a call's sandbox. */
 export interface OpenDisplay extends Pick<DesktopFacts, "width" | "height"> {
-  /** Runs xdotool. Rejects with `ACTION_FAILED` if it says that it could not. A key or button that it then leaves down is released. */
+  /** Runs xdotool. Rejects with `ACTION_FAILED` if it says that it could not. Its `releases` are done then. */
   act(args: readonly string[], options?: ActOptions): Promise<string>;
   /** Runs another program, whose picture is its output. */
   picture(argv: readonly [string, ...string[]], maxBytes: number): Promise<Pick<RunResult, "stdout" | "truncated">>;
 }
 
 export interface ActOptions {
+  /** What xdotool is told if it did not come to its end: an xdotool that was ended midway releases nothing, and X repeats a key that is down. */
+  readonly releases?: readonly string[];
   /** What it may take besides the time of its own steps. */
   readonly timeoutMs?: number;
 }
@@ -40,17 +42,17 @@ export async function openDisplay({
   return {
     width,
     height,
-    async act(args, { timeoutMs = TIMEOUT_MS } = {}) {
+    async act(args, { timeoutMs = TIMEOUT_MS, releases = [] } = {}) {
       try {
         return await use(run, args, { timeoutMs, maxOutputBytes: OUTPUT_MAX_BYTES });
       } catch (cause) {
-        await releaseAll(sandbox, args);
+        await release(sandbox, releases);
         throw cause;
       }
     },
     async picture(argv, maxOutputBytes) {
       const result = await run(argv, { timeoutMs: TIMEOUT_MS, maxOutputBytes });
-      if (!result.truncated && result.exitCode !== 0) throw failed(argv[0], result);
+      if (result.timedOut || (!result.truncated && result.exitCode !== 0)) throw failed(argv[0], result);
       return result;
     },
   };
@@ -70,14 +72,8 @@ async function use(run: Run, args: readonly string[], limits: Limits): Promise<s
   return result.stdout.toString();
 }
 
-const RELEASES: Readonly<Record<string, string>> = { keydown: "keyup", mousedown: "mouseup" };
-
-/** An xdotool that was ended midway releases nothing, and X repeats a key that is down. The caller may have gone: this has a time of its own. */
-async function releaseAll(sandbox: Sandbox, args: readonly string[]): Promise<void> {
-  const releases = args.flatMap((arg, index) => {
-    const release = RELEASES[arg];
-    return release === undefined ? [] : [release, args[index + 1] ?? ""];
-  });
+/** The caller may have gone: this has a time of its own. */
+async function release(sandbox: Sandbox, releases: readonly string[]): Promise<void> {
   if (releases.length === 0) return;
   const run = runsOn(sandbox, AbortSignal.timeout(2 * RELEASE_MS));
   await Promise.allSettled([run(["xdotool", ...releases], { timeoutMs: RELEASE_MS, maxOutputBytes: OUTPUT_MAX_BYTES })]);

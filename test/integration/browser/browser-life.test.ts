@@ -35,6 +35,9 @@ describe("a browser in a sandbox", () => {
     expect((await result("undefined")).value).toEqual({ json: "undefined" });
     await expect(result("'x'.repeat(1_048_576)")).rejects.toMatchObject({ code: "RESULT_TOO_LARGE" });
     await expect(result("(() => { throw new Error('mine') })()")).rejects.toMatchObject({ message: expect.stringContaining("mine") });
+    // The words of a script choose no other code.
+    for (const script of ["JSON.parse('<')", "new URL('x')", "(() => { throw new Error('net::ERR_PROXY_CONNECTION_FAILED') })()"])
+      await expect(result(script), script).rejects.toMatchObject({ code: "SCRIPT_FAILED" });
     await expect(tab.call(NAVIGATE, { url: "http://127.0.0.1:4444/" }, patiently())).rejects.toMatchObject({
       message: expect.stringContaining("ERR_CONNECTION_REFUSED"),
     });

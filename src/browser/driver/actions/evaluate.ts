@@ -3,17 +3,21 @@ import type { EvaluateArgs, EvaluateValue } from "../../actions/evaluate.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
 import type { Tab } from "../tab.ts";
-import { ACT_MS, assertNoDialog, reasoned } from "./act.ts";
+import { ACT_MS, assertNoDialog } from "./act.ts";
+import { said, toReason } from "./playwright-reasons.ts";
 import { toLocator } from "./target.ts";
 
 const FUNCTION = /^\s*(?:async\b\s*)?(?:function\b|\([^()]*\)\s*=>|[\w$]+\s*=>)/;
+
+/** Of the call with an element alone, as its name says. */
+const OF_ELEMENT = /^locator\.evaluate: .*(?:strict mode violation|while parsing|is not a valid selector|Unknown engine)/;
 
 export const evaluate = defineHandler<EvaluateArgs, EvaluateValue>({
   name: "evaluate",
   async run(tab, args) {
     assertNoDialog(tab);
     using opening = tab.nextDialog();
-    const evaluating = reasoned(() => run(tab, args)).catch(blameScript);
+    const evaluating = run(tab, args).catch(blame);
     const held = opening.dialog.then(() => assertNoDialog(tab));
     evaluating.catch(() => undefined);
     held.catch(() => undefined);
@@ -30,10 +34,12 @@ async function run(tab: Tab, args: EvaluateArgs): Promise<unknown> {
   return isFunction ? tab.page.evaluate(asFunction(expression)) : tab.page.evaluate(expression);
 }
 
-/** What has no reason of playwright's own is the script's. */
-function blameScript(error: unknown): never {
-  if (error instanceof DriverError && error.code === "ACTION_FAILED") throw new DriverError("SCRIPT_FAILED", error.message);
-  throw error;
+/** What is said of the element is playwright's own; all else is the script's, whose words choose no code. */
+function blame(error: unknown): never {
+  if (!(error instanceof Error) || error instanceof DriverError) throw error;
+  const { name, message } = error;
+  if (name === "TimeoutError" || OF_ELEMENT.test(message)) throw toReason(error);
+  throw new DriverError("SCRIPT_FAILED", said(message));
 }
 
 /** Playwright sends a function as its text; one of the caller's never runs here. It needs no `eval`, which a page's policy may forbid. */

@@ -10,7 +10,7 @@ export function toReason(error: unknown): unknown {
   if (/strict mode violation/.test(message)) return new DriverError("ARGUMENTS_INVALID", manyElements(message));
   if (name === "TimeoutError") return timedOut(message);
   // Chromium tells a failure by such a name alone; it has no number of it in the protocol.
-  if (/net::ERR_PROXY_CONNECTION_FAILED\b/.test(message)) return new DriverError("NETWORK_DENIED", said(message));
+  if (/^\w+\.\w+: net::ERR_PROXY_CONNECTION_FAILED\b/.test(message)) return new DriverError("NETWORK_DENIED", said(message));
   if (/net::ERR_|invalid URL|Navigation failed/i.test(message)) return new DriverError("NAVIGATION_FAILED", said(message));
   if (/Unknown key/.test(message)) {
     return new DriverError("ARGUMENTS_INVALID", `${said(message)}. Name keys as Enter, ArrowDown, a or Control+Shift+K`);
@@ -40,8 +40,8 @@ function timedOut(message: string): DriverError {
   );
 }
 
-/** Without the name of playwright's function. */
-function said(message: string): string {
+/** The first line of playwright's message, without the name of its function. */
+export function said(message: string): string {
   return oneLine(message.replace(/^\w+\.\w+: (?:Error: )?/, ""));
 }
 

@@ -189,11 +189,18 @@ class Windows:
 
     def begin(self):
         self.since = time.monotonic()
-        with open(self.log, "wb") as output:
-            self.process = start(["openbox"], stderr=output)
+        self.process = None
+        try:
+            with open(self.log, "wb") as output:
+                self.process = start(["openbox"], stderr=output)
+        except OSError:
+            pass  # no room for a file or a process now: it is tried again
+
+    def is_gone(self):
+        return self.process is None or self.process.poll() is not None
 
     def look(self):
-        if self.process.poll() is not None and time.monotonic() - self.since > RESTART_SECONDS:
+        if self.is_gone() and time.monotonic() - self.since > RESTART_SECONDS:
             self.begin()
 
 
@@ -208,16 +215,19 @@ def serve_until_end(display, windows, ports, folder):
     asking = [sys.stdin.fileno()]
     while display.poll() is None:
         idle = {port[0]: port for port in ports if port not in serving.values()}
-        ready, _, _ = select.select([waking, *asking, *idle], [], [])
+        ready, _, _ = select.select([waking, *asking, *idle], [], [], 2 * RESTART_SECONDS if windows.is_gone() else None)
         if waking in ready:
             os.read(waking, 4096)
             reap(serving)
-            windows.look()
+        windows.look()
         if asking and asking[0] in ready and not answer(asking[0]):
             asking = []
         for listener in ready:
             if listener in idle:
-                serving[serve(idle[listener], folder)] = idle[listener]
+                try:
+                    serving[serve(idle[listener], folder)] = idle[listener]
+                except OSError:
+                    drop_waiting(listener)  # no process can be started now
 
 
 def answer(asking):
