@@ -16,7 +16,7 @@ const STALL_MAX_MS = 200;
 const GROWTH_MAX_BYTES = 200 * 1_048_576;
 /** Within it a call shows what it costs; it is cancelled then. */
 const CALL_MS = 3_000;
-const AT_ONCE = 4;
+const AT_ONCE = 8;
 /** Of the texts and files each field is given this part, the next field the next part. A run by hand may drive all of it. */
 const PART = process.env["BELLJAR_HOSTILE"] === "all" ? 1 : 0.1;
 
