@@ -56,7 +56,7 @@ async function collect(into, work, { each, gapMs }) {
     if (gapMs > 0) await pause(gapMs);
     const started = performance.now();
     const own = await work();
-    into.push(own ?? performance.now() - started);
+    into.push(typeof own === "number" ? own : performance.now() - started);
   }
 }
 

@@ -105,6 +105,8 @@ export const GUARANTEES = {
     "Every request for an image passes the network policy of the caller, with each redirect and the request for a token. It reaches a private address only by an exact rule.",
   "image-lies-refused":
     "An image is used only if all its bytes have the sizes and digests that its manifest says. More bytes than are allowed for a layer are never yielded, however small its compressed form is.",
+  "image-layers-take-bounded-time":
+    "However a layer of an image is compressed, reading it keeps no other work of the server waiting, and ends after a time that what it has yielded bounds.",
 
   "ports-need-their-link":
     "A request reaches a port of a sandbox only with the token of the port's link, unless the link is public or a client of E2B made the sandbox. A wrong token, a port without a link and an unknown sandbox get the same answer.",

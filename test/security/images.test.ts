@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { Worker } from "node:worker_threads";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect } from "vitest";
 import { openImageLayout } from "../../src/template/oci/image-layout.ts";
 import type { OciImage } from "../../src/template/oci/oci-image.ts";
 import { parseReference } from "../../src/template/oci/registry/reference.ts";
 import { openRegistryImage, type OpenRegistryOptions } from "../../src/template/oci/registry/registry-image.ts";
+import { decompressZstd } from "../../src/template/oci/zstd.ts";
 import { addImage, BlobStore, collect, OCI, tarOf, writeLayout } from "../support/image-maker.ts";
 import {
   BASIC,
@@ -120,6 +123,23 @@ verifies("registry-policy-holds", async () => {
   await using lab = await open((opened) => opened.url(BLOB_HOST), "blobsAt");
   await using image = await pull(lab, { egress: lab.egress(lab.rules(REGISTRY_HOST, BLOB_HOST)) });
   expect(await read(image)).toEqual([PLAIN]);
+});
+
+/** Nine bytes in a block of zstd: 98,047 sequences, each of which copies 64 KiB to where nothing is. */
+const ENDLESS = Buffer.from("KLUv/QA4VQAACWH///9UAAA0AQ==", "base64");
+
+verifies("image-layers-take-bounded-time", async () => {
+  const program = `new (require("fzstd").Decompress)(() => {}).push(require("node:worker_threads").workerData, true)`;
+  const alone = new Worker(program, { eval: true, workerData: ENDLESS });
+  let isOver = false;
+  alone.once("exit", () => (isOver = true));
+  let turns = 0;
+  const turn = setInterval(() => (turns += 1), 10);
+  const decoded = collect(decompressZstd(Readable.from([ENDLESS]), { freeMs: 1_000, bytesPerMs: 1_000 }));
+  await expect(decoded).rejects.toMatchObject({ code: "IMAGE_INVALID" });
+  expect({ isOver, isHeldUp: turns < 10 }).toEqual({ isOver: false, isHeldUp: false });
+  clearInterval(turn);
+  await alone.terminate();
 });
 
 verifies("image-lies-refused", async () => {

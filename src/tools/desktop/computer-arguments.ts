@@ -3,19 +3,18 @@ import type { Accept } from "../../catalog/accept.ts";
 import { otherNames } from "../../catalog/accept.ts";
 import { SIZE } from "./display.ts";
 
-export const Coordinate = z.tuple([
-  z
-    .number()
-    .int()
-    .min(0)
-    .max(SIZE.width.max - 1),
-  z
-    .number()
-    .int()
-    .min(0)
-    .max(SIZE.height.max - 1),
-]);
-export type Point = z.output<typeof Coordinate>;
+/** A list of two, for strict hosts take no tuple in a schema. Whether the point lies on the display is known when its size is. */
+export const Coordinate = z
+  .array(
+    z
+      .number()
+      .int()
+      .min(0)
+      .max(SIZE.width.max - 1),
+  )
+  .length(2)
+  .transform(([x = 0, y = 0]): Point => [x, y]);
+export type Point = readonly [x: number, y: number];
 
 /** What stands in the arguments of every action. */
 export const SANDBOX = { sandbox: z.string().min(1).max(64).optional() };

@@ -4,6 +4,8 @@ import { Refusal } from "./refusal.ts";
 const SPECIFIER = /^(?:@[a-z0-9][\w.~-]{0,100}\/)?[a-z0-9][\w.~-]{0,200}(?:@[\w.*^~<>=|+ -]{1,100})?$/;
 const MAX_REQUIREMENTS = 100;
 const MAX_CHARACTERS = 200;
+/** Of a refused one, in its message: each may be six characters there. */
+const SHOWN_CHARACTERS = 100;
 const BLOCK_START = "/* package.json";
 
 /**
@@ -62,7 +64,10 @@ function parseDependencies(text: string): Readonly<Record<string, unknown>> | un
 function checkSpecifier(given: string, line: number): string {
   const specifier = given.trim().split(/\s+/).join(" ");
   if (specifier.length <= MAX_CHARACTERS && SPECIFIER.test(specifier)) return specifier;
-  throw new Refusal(`${JSON.stringify(specifier.slice(0, 200))} is no npm requirement; write name or name@version, such as zod@^4`, line);
+  throw new Refusal(
+    `${JSON.stringify(specifier.slice(0, SHOWN_CHARACTERS))} is no npm requirement; write name or name@version, such as zod@^4`,
+    line,
+  );
 }
 
 function checkAll(found: readonly string[]): string[] {
