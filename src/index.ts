@@ -15,17 +15,9 @@ export type { PortLink } from "./network/ports/port-link.ts";
 export { createSecretStore } from "./secrets/create-secret-store.ts";
 export type { SecretStore } from "./secrets/secret-store.ts";
 export { openRuntime, openRuntimes } from "./runtime/registry.ts";
-export type {
-  Isolation,
-  IsolationCheck,
-  Limits,
-  PoolHoldings,
-  Runtime,
-  RuntimeOptions,
-  StoragePool,
-  Usage,
-  Workspace,
-} from "./runtime/runtime.ts";
+export type { Usage } from "./runtime/contract/run.ts";
+export type { Isolation, IsolationCheck, PoolHoldings, Runtime, RuntimeOptions, StoragePool } from "./runtime/contract/runtime.ts";
+export type { Limits, Workspace } from "./runtime/contract/sandbox-spec.ts";
 export type { ExecExit, ExecOptions, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions, RunResult } from "./runtime/guest/guest.ts";
 export { LOCAL } from "./sandbox/sandbox.ts";
 export type {

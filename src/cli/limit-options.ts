@@ -1,4 +1,5 @@
-import type { DeadlineAction, Limits } from "../runtime/runtime.ts";
+import type { DeadlineAction } from "../runtime/contract/run.ts";
+import type { Limits } from "../runtime/contract/sandbox-spec.ts";
 import type { CreateOptions } from "../sandbox/sandbox.ts";
 import type { CommandCall, OptionSpec } from "./command.ts";
 import { textOption } from "./command.ts";

@@ -1,6 +1,6 @@
 import { createGuest } from "../runtime/guest/create-guest.ts";
 import type { CreatedSandbox, CreateOptions, ListOptions, RefusalWatch, Sandbox, SandboxInfo, Sandboxes } from "../sandbox/sandbox.ts";
-import type { SandboxEnd } from "../runtime/runtime.ts";
+import type { SandboxEnd } from "../runtime/contract/run.ts";
 import type { HostIsolation } from "../sandbox/runtimes.ts";
 import { BelljarError } from "../errors.ts";
 import {

@@ -1,5 +1,5 @@
 import { BelljarError } from "../errors.ts";
-import type { Runtime, RuntimeOptions } from "./runtime.ts";
+import type { Runtime, RuntimeOptions } from "./contract/runtime.ts";
 
 const RUNTIMES: Readonly<Record<string, (options: RuntimeOptions) => Promise<Runtime>>> = {
   namespace: async (options) => (await import("./namespace/namespace-runtime.ts")).openNamespaceRuntime(options),

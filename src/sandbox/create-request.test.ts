@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Limits } from "../runtime/runtime.ts";
+import type { Limits } from "../runtime/contract/sandbox-spec.ts";
 import { parseCreateOptions } from "./create-request.ts";
 
 const parse = (limits: Limits) => parseCreateOptions({ limits }, { timeoutMs: 1_000 }).limits;

@@ -1,6 +1,7 @@
 import { BelljarError } from "../errors.ts";
-import type { DeadlineAction, Limits } from "../runtime/runtime.ts";
-import { DEFAULT_BASE } from "../runtime/runtime.ts";
+import type { DeadlineAction } from "../runtime/contract/run.ts";
+import type { Limits } from "../runtime/contract/sandbox-spec.ts";
+import { DEFAULT_BASE } from "../runtime/contract/sandbox-spec.ts";
 import { isSandboxName } from "./sandbox-id.ts";
 import type { CreateOptions } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";

@@ -1,5 +1,5 @@
 import { ShareByKey } from "../async/share-by-key.ts";
-import type { Limits } from "../runtime/runtime.ts";
+import type { Limits } from "../runtime/contract/sandbox-spec.ts";
 import { formatPolicy } from "./network-ceiling.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
 import type { DefaultWishes } from "./sandbox.ts";

@@ -1,6 +1,6 @@
 import { folderTime, isSettled } from "../files/folder-view.ts";
 import { namesNow } from "../files/read-now.ts";
-import type { SandboxEnd } from "../runtime/runtime.ts";
+import type { SandboxEnd } from "../runtime/contract/run.ts";
 import { type Journal, TOMBSTONE } from "./journal.ts";
 import { type RunState, type RunStates, stopOf } from "./run-states.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { BelljarError } from "../errors.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
-import type { Workspace } from "../runtime/runtime.ts";
+import type { Workspace } from "../runtime/contract/sandbox-spec.ts";
 import {
   assertGranted,
   assertNetworkGranted,

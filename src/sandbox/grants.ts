@@ -1,6 +1,6 @@
 import { BelljarError } from "../errors.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
-import type { Limits, Workspace } from "../runtime/runtime.ts";
+import type { Limits, Workspace } from "../runtime/contract/sandbox-spec.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import { assertWithin } from "./network-ceiling.ts";
 import { type FolderOf, shownFolder } from "./shown-folder.ts";

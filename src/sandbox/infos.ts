@@ -1,4 +1,4 @@
-import type { Limits } from "../runtime/runtime.ts";
+import type { Limits } from "../runtime/contract/sandbox-spec.ts";
 import type { KeptEntry } from "./keeping/kept-index.ts";
 import type { KeptSandboxes } from "./keeping/kept-sandboxes.ts";
 import type { HomeNetworks, NetworkLook } from "./network/home-networks.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { BelljarError } from "../errors.ts";
-import type { Usage } from "../runtime/runtime.ts";
+import type { Usage } from "../runtime/contract/run.ts";
 import { type LiveHandle, lifeOf, usageOf } from "./life.ts";
 
 const USAGE: Usage = {

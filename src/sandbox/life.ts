@@ -1,7 +1,7 @@
 import { settleWithin } from "../async/settle-within.ts";
 import { BelljarError } from "../errors.ts";
 import { createGuest } from "../runtime/guest/create-guest.ts";
-import type { RunningSandbox } from "../runtime/runtime.ts";
+import type { RunningSandbox } from "../runtime/contract/run.ts";
 import type { Life } from "./sandbox-info.ts";
 
 export type LiveHandle = Pick<RunningSandbox, "usage" | "connect" | "ended">;

@@ -1,6 +1,7 @@
 import { ShareByKey } from "../async/share-by-key.ts";
 import { BelljarError } from "../errors.ts";
-import type { DeadlineAction, Mount, RecordedRun, RunningSandbox, SandboxEnd } from "../runtime/runtime.ts";
+import type { DeadlineAction, RecordedRun, RunningSandbox, SandboxEnd } from "../runtime/contract/run.ts";
+import type { Mount } from "../runtime/contract/sandbox-spec.ts";
 import { FactsOfFolders } from "./folder-facts.ts";
 import { type InfoLook, Infos } from "./infos.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";

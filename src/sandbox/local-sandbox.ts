@@ -7,7 +7,7 @@ import type { PortLink } from "../network/ports/port-link.ts";
 import { createGuest } from "../runtime/guest/create-guest.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
 import { connectAwake } from "../runtime/guest/link.ts";
-import type { DeadlineAction, RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import type { DeadlineAction, RunningSandbox, SandboxEnd, Usage } from "../runtime/contract/run.ts";
 import { parseTimeout } from "./create-request.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import type { NetworkState } from "./network/network-state.ts";

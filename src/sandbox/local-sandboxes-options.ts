@@ -1,7 +1,8 @@
 import type { Egress } from "../network/egress.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { RefusalLog } from "../network/refusal-log.ts";
-import type { Runtime, TemplateInfo } from "../runtime/runtime.ts";
+import type { TemplateInfo } from "../runtime/contract/layer-store.ts";
+import type { Runtime } from "../runtime/contract/runtime.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import type { Texts } from "../text/texts.ts";
 import type { SandboxDefaults } from "./create-request.ts";

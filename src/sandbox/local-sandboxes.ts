@@ -1,6 +1,8 @@
 import { HomeVolumes } from "./volumes/home-volumes.ts";
 import { BelljarError } from "../errors.ts";
-import type { RunningSandbox, Runtime, TemplateInfo } from "../runtime/runtime.ts";
+import type { TemplateInfo } from "../runtime/contract/layer-store.ts";
+import type { RunningSandbox } from "../runtime/contract/run.ts";
+import type { Runtime } from "../runtime/contract/runtime.ts";
 import { createdSandbox, grantedSandbox } from "./granted-sandbox.ts";
 import { requiredByGrant } from "./grants.ts";
 import { makeRecord, type MakeRecordParts } from "./make-record.ts";

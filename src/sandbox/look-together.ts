@@ -1,6 +1,7 @@
 import { Slices } from "../async/slices.ts";
 import { BelljarError } from "../errors.ts";
-import type { Limits, RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
+import type { RecordedRun, SandboxEnd } from "../runtime/contract/run.ts";
+import type { Limits } from "../runtime/contract/sandbox-spec.ts";
 import type { InfoLook, Infos } from "./infos.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { ToldLife } from "./sandbox-info.ts";

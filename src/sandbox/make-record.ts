@@ -1,6 +1,7 @@
 import { BelljarError } from "../errors.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
-import type { Inside, Runtime } from "../runtime/runtime.ts";
+import type { Inside } from "../runtime/contract/run.ts";
+import type { Runtime } from "../runtime/contract/runtime.ts";
 import { type CreateRequest, parseCreateOptions, type SandboxDefaults } from "./create-request.ts";
 import {
   assertGranted,

@@ -1,5 +1,5 @@
 import type { NetworkPolicy } from "../network/policy.ts";
-import type { Limits, Workspace } from "../runtime/runtime.ts";
+import type { Limits, Workspace } from "../runtime/contract/sandbox-spec.ts";
 
 /** Who calls. `id` is what ownership compares; `name` is for people. */
 export interface Principal {

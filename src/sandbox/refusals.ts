@@ -1,5 +1,5 @@
 import { BelljarError, type ErrorCode } from "../errors.ts";
-import type { EndReason } from "../runtime/runtime.ts";
+import type { EndReason } from "../runtime/contract/run.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 
 /** Somebody else's sandbox and none are the same answer. */

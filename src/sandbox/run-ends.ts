@@ -1,6 +1,6 @@
 import { ShareByKey } from "../async/share-by-key.ts";
 import { BelljarError } from "../errors.ts";
-import type { EndReason, RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
+import type { EndReason, RecordedRun, SandboxEnd } from "../runtime/contract/run.ts";
 import type { Journal } from "./journal.ts";
 import type { HeldRun, LocalSandbox } from "./local-sandbox.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";

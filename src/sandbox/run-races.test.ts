@@ -8,7 +8,7 @@ import { createRecordedEgress } from "../../test/support/recorded-egress.ts";
 import { BelljarError } from "../errors.ts";
 import type { FakeHost } from "../runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../runtime/fake/fake-runtime.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/contract/runtime.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import { createLocalSandboxes } from "./local-sandboxes.ts";
 import type { Principal, Sandbox } from "./sandbox.ts";

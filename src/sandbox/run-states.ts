@@ -3,7 +3,7 @@ import { BelljarError } from "../errors.ts";
 import { NumberedFile } from "../files/numbered-file.ts";
 import { parseJson } from "../files/parse-json.ts";
 import type { FlushWish } from "../files/replace-file.ts";
-import type { EndReason, RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
+import type { EndReason, RecordedRun, SandboxEnd } from "../runtime/contract/run.ts";
 import { CREATOR, mayBeInTheMaking } from "./creator.ts";
 import type { Journal } from "./journal.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";

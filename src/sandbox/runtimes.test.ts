@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { byName } from "../../test/support/by-name.ts";
 import { BelljarError } from "../errors.ts";
 import { fakeRuntime } from "../runtime/fake/fake-runtime.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/contract/runtime.ts";
 import { Runtimes } from "./runtimes.ts";
 import { LOCAL, type Principal } from "./sandbox.ts";
 

@@ -1,5 +1,6 @@
 import { BelljarError } from "../errors.ts";
-import type { Isolation, Runtime, TemplateInfo } from "../runtime/runtime.ts";
+import type { TemplateInfo } from "../runtime/contract/layer-store.ts";
+import type { Isolation, Runtime } from "../runtime/contract/runtime.ts";
 import type { StorageReport } from "./keeping/storage-report.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { Principal } from "./sandbox.ts";

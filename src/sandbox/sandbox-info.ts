@@ -1,4 +1,6 @@
-import type { Limits, PauseReason, RunLook, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import type { PauseReason, SandboxEnd, Usage } from "../runtime/contract/run.ts";
+import type { RunLook } from "../runtime/contract/runtime.ts";
+import type { Limits } from "../runtime/contract/sandbox-spec.ts";
 import { formatPolicy } from "./network-ceiling.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import { firstState } from "./network/network-state.ts";

@@ -2,7 +2,8 @@ import type { Duplex } from "node:stream";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { ListeningPort, PortLink } from "../network/ports/port-link.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
-import type { DeadlineAction, Inside, Limits, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import type { DeadlineAction, Inside, SandboxEnd, Usage } from "../runtime/contract/run.ts";
+import type { Limits } from "../runtime/contract/sandbox-spec.ts";
 import type { Principal } from "./principal.ts";
 import type { CreateOptions } from "./wire/create-schema.ts";
 import type { SandboxEvent } from "./wire/event-schema.ts";
@@ -14,7 +15,8 @@ import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
 /** What a sandbox's guest and ports say, for the rooms above, which know neither. */
 export type { ExecExit, ExecOptions, ExecProcess, FileInfo, Guest, GuestFiles, KeptProcess, RunOptions } from "../runtime/guest/guest.ts";
 export type { PortLink } from "../network/ports/port-link.ts";
-export { DEFAULT_BASE, type TemplateInfo } from "../runtime/runtime.ts";
+export type { TemplateInfo } from "../runtime/contract/layer-store.ts";
+export { DEFAULT_BASE } from "../runtime/contract/sandbox-spec.ts";
 
 /** What every sandbox shows inside. */
 export { INSIDE } from "../protocol/inside.ts";

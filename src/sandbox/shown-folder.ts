@@ -1,4 +1,4 @@
-import type { Workspace } from "../runtime/runtime.ts";
+import type { Workspace } from "../runtime/contract/sandbox-spec.ts";
 
 /** What of a sandbox or a snapshot says whose files of the host it has. */
 export interface FolderOf {

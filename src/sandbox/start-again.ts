@@ -1,6 +1,8 @@
 import { BelljarError } from "../errors.ts";
 import { printable } from "../files/printable.ts";
-import type { RunningSandbox, Runtime, SandboxSpec } from "../runtime/runtime.ts";
+import type { RunningSandbox } from "../runtime/contract/run.ts";
+import type { Runtime } from "../runtime/contract/runtime.ts";
+import type { SandboxSpec } from "../runtime/contract/sandbox-spec.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
 import { trustAuthority, TRUST_MS } from "./network/trust-authority.ts";

@@ -10,7 +10,8 @@ import { createRecordedEgress, type RecordedEgress } from "../../test/support/re
 import type { FakeHost } from "../runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../runtime/fake/fake-runtime.ts";
 import { BelljarError } from "../errors.ts";
-import type { Run, Runtime, SandboxEnd } from "../runtime/runtime.ts";
+import type { Run, SandboxEnd } from "../runtime/contract/run.ts";
+import type { Runtime } from "../runtime/contract/runtime.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import { createLocalSandboxes } from "./local-sandboxes.ts";
 import type { Principal, Sandbox } from "./sandbox.ts";

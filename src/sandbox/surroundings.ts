@@ -1,7 +1,8 @@
 import { posix } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { INSIDE } from "../protocol/inside.ts";
-import type { Inside, Workspace } from "../runtime/runtime.ts";
+import type { Inside } from "../runtime/contract/run.ts";
+import type { Workspace } from "../runtime/contract/sandbox-spec.ts";
 import type { Guest, Sandbox, SandboxInfo } from "./sandbox.ts";
 import { isBelow } from "../files/is-below.ts";
 import { printable } from "../files/printable.ts";

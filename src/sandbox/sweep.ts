@@ -1,7 +1,7 @@
 import type { Journal, JournalEntry } from "./journal.ts";
 import type { HomeStates } from "./state/home-states.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
-import type { SandboxEnd } from "../runtime/runtime.ts";
+import type { SandboxEnd } from "../runtime/contract/run.ts";
 import type { PoolFiles } from "./pool/pool-files.ts";
 import { mapLimit } from "../async/map-limit.ts";
 

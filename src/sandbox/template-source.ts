@@ -1,4 +1,6 @@
-import type { Inside, Limits, TemplateInfo } from "../runtime/runtime.ts";
+import type { TemplateInfo } from "../runtime/contract/layer-store.ts";
+import type { Inside } from "../runtime/contract/run.ts";
+import type { Limits } from "../runtime/contract/sandbox-spec.ts";
 import type { Principal } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { StartCommand } from "./wire/start-command.ts";

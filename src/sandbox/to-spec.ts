@@ -1,4 +1,5 @@
-import type { RecordedRun, SandboxSpec } from "../runtime/runtime.ts";
+import type { RecordedRun } from "../runtime/contract/run.ts";
+import type { SandboxSpec } from "../runtime/contract/sandbox-spec.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import { baseOf } from "./template-source.ts";
 

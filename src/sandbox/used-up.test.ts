@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { BelljarError } from "../errors.ts";
 import type { GuestUsage } from "../runtime/guest/guest.ts";
 import type { Guest } from "./sandbox.ts";
-import type { Usage } from "../runtime/runtime.ts";
+import type { Usage } from "../runtime/contract/run.ts";
 import { findUsedUp, tellUsedUp, watchUsedUp } from "./used-up.ts";
 
 const FAILED = { exitCode: 1, timedOut: false };

@@ -1,4 +1,4 @@
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/contract/runtime.ts";
 import { type RuntimeChoice, Runtimes } from "../sandbox/runtimes.ts";
 import { MadeTemplates, type MadeTemplatesOptions } from "./made-templates.ts";
 import { StoredTemplates } from "./stored-templates.ts";

@@ -1,4 +1,5 @@
-import type { Runtime, StateStore } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/contract/runtime.ts";
+import type { StateStore } from "../runtime/contract/state-store.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import { openStepCache } from "./build/home-steps.ts";
 import { KnownLayers } from "./known-layers.ts";

@@ -1,5 +1,5 @@
 import { BelljarError } from "../errors.ts";
-import type { StateStore } from "../runtime/runtime.ts";
+import type { StateStore } from "../runtime/contract/state-store.ts";
 import type { ImageLayer, OciImage } from "./oci/oci-image.ts";
 import type { Held } from "./making/while-holding.ts";
 import type { KnownLayer, KnownLayers } from "./known-layers.ts";

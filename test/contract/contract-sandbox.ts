@@ -7,7 +7,9 @@ import { afterAll, beforeAll, it } from "vitest";
 import { INSIDE } from "../../src/protocol/inside.ts";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { ExecOptions, Guest, RunOptions, RunResult } from "../../src/runtime/guest/guest.ts";
-import type { RunningSandbox, Runtime, SandboxSpec } from "../../src/runtime/runtime.ts";
+import type { RunningSandbox } from "../../src/runtime/contract/run.ts";
+import type { Runtime } from "../../src/runtime/contract/runtime.ts";
+import type { SandboxSpec } from "../../src/runtime/contract/sandbox-spec.ts";
 
 /** What a runtime may lack. A behaviour that needs it is skipped, and its title says why. */
 export interface ContractFeatures {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { INSIDE } from "../../src/protocol/inside.ts";
-import type { Workspace } from "../../src/runtime/runtime.ts";
+import type { Workspace } from "../../src/runtime/contract/sandbox-spec.ts";
 import { createSandbox, itNeeds, run, shareSandbox, soon } from "./contract-sandbox.ts";
 import type { ContractFeatures, ContractSandbox, OpenRuntime } from "./contract-sandbox.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { INSIDE } from "../../src/protocol/inside.ts";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
-import { DEFAULT_BASE } from "../../src/runtime/runtime.ts";
+import { DEFAULT_BASE } from "../../src/runtime/contract/sandbox-spec.ts";
 import { newMark, processesOf } from "../security/support/outside.ts";
 import {
   collect,

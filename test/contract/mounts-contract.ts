@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import { MOUNTS_MAX } from "../../src/runtime/guest/mounts.ts";
-import type { Mount, SharedFolders } from "../../src/runtime/runtime.ts";
+import type { Mount } from "../../src/runtime/contract/sandbox-spec.ts";
+import type { SharedFolders } from "../../src/runtime/contract/shared-folders.ts";
 import { type ContractFeatures, createSandbox, itNeeds, type OpenRuntime, run, soon } from "./contract-sandbox.ts";
 
 const USER = { uid: 1000, gid: 1000 };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
 import { findIdMap, type IdMap } from "../../src/runtime/namespace/id-map.ts";
 import { openNamespaceRuntime } from "../../src/runtime/namespace/namespace-runtime.ts";
-import type { Runtime } from "../../src/runtime/runtime.ts";
+import type { Runtime } from "../../src/runtime/contract/runtime.ts";
 import { buildNativeTests } from "../support/native-guest.ts";
 import { outside } from "../security/support/outside.ts";
 import type { ContractFeatures, OpenRuntime } from "./contract-sandbox.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
-import type { RunningSandbox } from "../../src/runtime/runtime.ts";
+import type { RunningSandbox } from "../../src/runtime/contract/run.ts";
 import {
   type ContractFeatures,
   type ContractSandbox,

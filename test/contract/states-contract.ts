@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
-import type { FrozenState, RunningSandbox, StateStore } from "../../src/runtime/runtime.ts";
+import type { RunningSandbox } from "../../src/runtime/contract/run.ts";
+import type { FrozenState, StateStore } from "../../src/runtime/contract/state-store.ts";
 import { piecesOf, tarArchive } from "../support/tar-archive.ts";
 import { type ContractFeatures, type ContractSandbox, createSandbox, itNeeds, type OpenRuntime, run, soon } from "./contract-sandbox.ts";
 

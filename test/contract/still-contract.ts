@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BelljarError } from "../../src/errors.ts";
 import type { ExecProcess, Guest } from "../../src/runtime/guest/guest.ts";
-import type { SandboxSpec } from "../../src/runtime/runtime.ts";
+import type { SandboxSpec } from "../../src/runtime/contract/sandbox-spec.ts";
 import { newMark, processesOf, statusOf } from "../security/support/outside.ts";
 import { createSandbox, execOptions, itNeeds, readUntil, run, soon, type ContractFeatures, type OpenRuntime } from "./contract-sandbox.ts";
 

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { BelljarError } from "../../src/errors.ts";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
-import type { SandboxEnd } from "../../src/runtime/runtime.ts";
+import type { SandboxEnd } from "../../src/runtime/contract/run.ts";
 import { collect, execOptions, readUntil, run, soon } from "../contract/contract-sandbox.ts";
 import { buildNativeTests, NativeGuest } from "../support/native-guest.ts";
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSy
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import { BARE_BASE } from "../../src/runtime/runtime.ts";
+import { BARE_BASE } from "../../src/runtime/contract/sandbox-spec.ts";
 import { run, soon } from "../contract/contract-sandbox.ts";
 import { addScratch, addShell, type ImageLab, openImageLab, put, whiteout } from "../support/image-lab.ts";
 import { idMapKinds } from "./support/id-maps.ts";

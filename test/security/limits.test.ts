@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { findCgroups } from "../../src/runtime/namespace/cgroups.ts";
-import type { Limits } from "../../src/runtime/runtime.ts";
+import type { Limits } from "../../src/runtime/contract/sandbox-spec.ts";
 import type { Box } from "./support/lab.ts";
 import { useLab } from "./support/lab.ts";
 import { isRoot, outside } from "./support/outside.ts";

@@ -1,7 +1,7 @@
 import { chmod, copyFile, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import type { Workspace } from "../../src/runtime/runtime.ts";
+import type { Workspace } from "../../src/runtime/contract/sandbox-spec.ts";
 import { idMapKinds, inEachIdMap } from "./support/id-maps.ts";
 import type { Box } from "./support/lab.ts";
 import { openBox, openTestRuntime, useLab } from "./support/lab.ts";

@@ -7,7 +7,7 @@ import { BelljarError } from "../../src/errors.ts";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
 import { NamespaceSandbox } from "../../src/runtime/namespace/running-sandbox.ts";
-import type { RunningSandbox, Usage } from "../../src/runtime/runtime.ts";
+import type { RunningSandbox, Usage } from "../../src/runtime/contract/run.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { LIVE_STATES, LOCAL, type Sandbox } from "../../src/sandbox/sandbox.ts";

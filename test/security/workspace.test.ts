@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import type { Workspace } from "../../src/runtime/runtime.ts";
+import type { Workspace } from "../../src/runtime/contract/sandbox-spec.ts";
 import type { Box } from "./support/lab.ts";
 import { encodeFields } from "../../src/protocol/fields.ts";
 import { jailRefusal } from "./support/jail-refusal.ts";

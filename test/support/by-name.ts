@@ -1,4 +1,4 @@
-import type { Runtime } from "../../src/runtime/runtime.ts";
+import type { Runtime } from "../../src/runtime/contract/runtime.ts";
 
 /** The runtimes of a process, the first one the standard. */
 export function byName(...runtimes: readonly Runtime[]): ReadonlyMap<string, Runtime> {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { onTestFailed } from "vitest";
 import { openRuntime } from "../../src/runtime/registry.ts";
-import type { Runtime } from "../../src/runtime/runtime.ts";
+import type { Runtime } from "../../src/runtime/contract/runtime.ts";
 import type { WorkerHome } from "./home-worker.ts";
 import { untilUnmounted } from "./pool-traces.ts";
 

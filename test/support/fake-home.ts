@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import type { FakeHost } from "../../src/runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
-import type { Runtime } from "../../src/runtime/runtime.ts";
+import type { Runtime } from "../../src/runtime/contract/runtime.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { byName } from "./by-name.ts";

@@ -1,7 +1,7 @@
 import { chmodSync, lchownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { StateChange } from "../../src/runtime/runtime.ts";
+import type { StateChange } from "../../src/runtime/contract/state-store.ts";
 import { findIdMap } from "../../src/runtime/namespace/id-map.ts";
 import type { JailPaths } from "../../src/runtime/namespace/jail-spec.ts";
 import type { ComparedState } from "../../src/runtime/namespace/states/compare-spec.ts";

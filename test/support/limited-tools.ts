@@ -3,7 +3,7 @@ import { createCatalog } from "../../src/catalog/catalog.ts";
 import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
-import type { Limits } from "../../src/runtime/runtime.ts";
+import type { Limits } from "../../src/runtime/contract/sandbox-spec.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { LayerFolders } from "../../src/runtime/namespace/states/layer-folders.ts";
 import { type MergedStack, readStack } from "../../src/runtime/namespace/states/stack-file.ts";
-import type { FrozenState } from "../../src/runtime/runtime.ts";
+import type { FrozenState } from "../../src/runtime/contract/state-store.ts";
 import { type ContractSandbox, run } from "../contract/contract-sandbox.ts";
 import type { RaiseLab } from "./raise-lab.ts";
 

@@ -7,7 +7,8 @@ import { findIdMap, type IdMap } from "../../src/runtime/namespace/id-map.ts";
 import type { JailPaths } from "../../src/runtime/namespace/jail-spec.ts";
 import { openNamespaceRuntime } from "../../src/runtime/namespace/namespace-runtime.ts";
 import { runFolder, runName } from "../../src/runtime/namespace/run-paths.ts";
-import type { Run, RunningSandbox, Runtime } from "../../src/runtime/runtime.ts";
+import type { Run, RunningSandbox } from "../../src/runtime/contract/run.ts";
+import type { Runtime } from "../../src/runtime/contract/runtime.ts";
 import { type ContractSandbox, soon } from "../contract/contract-sandbox.ts";
 import { outside } from "../security/support/outside.ts";
 

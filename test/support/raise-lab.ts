@@ -1,6 +1,8 @@
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
-import type { FrozenState, RunningSandbox, Runtime, StateStore, StateView } from "../../src/runtime/runtime.ts";
+import type { RunningSandbox } from "../../src/runtime/contract/run.ts";
+import type { Runtime } from "../../src/runtime/contract/runtime.ts";
+import type { FrozenState, StateStore, StateView } from "../../src/runtime/contract/state-store.ts";
 import { type ContractSandbox, run, soon } from "../contract/contract-sandbox.ts";
 import { type Home, makeHome } from "./namespace-home.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { RecordedRun } from "../../src/runtime/runtime.ts";
+import type { RecordedRun } from "../../src/runtime/contract/run.ts";
 
 /** What a test shows inside that does not ask the runtime. */
 export const INSIDE = { env: {}, home: "/home/user", workspace: "/home/user", cwd: "/home/user" } as const;

@@ -10,7 +10,7 @@ import { createGateway } from "../../src/gateway/gateway.ts";
 import type { HubEgress } from "../../src/mcp/proxy/server-way.ts";
 import type { Entries } from "../../src/mcp/proxy/sources/served-servers.ts";
 import type { ClientRecord } from "../../src/network/egress/client-gate.ts";
-import type { Workspace } from "../../src/runtime/runtime.ts";
+import type { Workspace } from "../../src/runtime/contract/sandbox-spec.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL, type Principal } from "../../src/sandbox/sandbox.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../src/errors.ts";
-import type { Runtime } from "../../src/runtime/runtime.ts";
+import type { Runtime } from "../../src/runtime/contract/runtime.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";

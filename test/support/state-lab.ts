@@ -1,5 +1,6 @@
 import type { Guest } from "../../src/runtime/guest/guest.ts";
-import type { StateStore, StateView, Workspace } from "../../src/runtime/runtime.ts";
+import type { Workspace } from "../../src/runtime/contract/sandbox-spec.ts";
+import type { StateStore, StateView } from "../../src/runtime/contract/state-store.ts";
 import { createComparison } from "../../src/sandbox/state/compare/create-comparison.ts";
 import type { Comparison } from "../../src/sandbox/state/compare/requests.ts";
 import type { PointDiff } from "../../src/sandbox/wire/state-schemas.ts";

@@ -24,7 +24,7 @@ import type { ResourceDoor } from "../../src/mcp/server/resource-door.ts";
 import type { Egress } from "../../src/network/egress.ts";
 import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
-import type { Runtime } from "../../src/runtime/runtime.ts";
+import type { Runtime } from "../../src/runtime/contract/runtime.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { Runtimes } from "../../src/sandbox/runtimes.ts";

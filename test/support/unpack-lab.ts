@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { findIdMap, type IdMap } from "../../src/runtime/namespace/id-map.ts";
-import type { StateStore, UnpackedLayer, UnpackRequest } from "../../src/runtime/runtime.ts";
+import type { StateStore, UnpackedLayer, UnpackRequest } from "../../src/runtime/contract/state-store.ts";
 import { type ContractSandbox, createSandbox, soon } from "../contract/contract-sandbox.ts";
 import { type Home, makeHome, type StorageName } from "./namespace-home.ts";
 import { piecesOf, type TarEntry, tarArchive } from "./tar-archive.ts";

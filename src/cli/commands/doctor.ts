@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import type { Isolation, IsolationCheck } from "../../runtime/runtime.ts";
+import type { Isolation, IsolationCheck } from "../../runtime/contract/runtime.ts";
 import { type HostIsolation, unavailable } from "../../sandbox/runtimes.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";

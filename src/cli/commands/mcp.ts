@@ -3,7 +3,7 @@ import { serveMcpStdio } from "../../mcp/server/stdio.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { DefaultWishes, Project } from "../../sandbox/sandbox.ts";
 import type { Config } from "../../config/config.ts";
-import type { Workspace } from "../../runtime/runtime.ts";
+import type { Workspace } from "../../runtime/contract/sandbox-spec.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { CommandCall, CommandContext } from "../command.ts";

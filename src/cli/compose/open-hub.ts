@@ -18,7 +18,7 @@ import { type Entries, ServedServers } from "../../mcp/proxy/sources/served-serv
 import { ServerStore } from "../../mcp/proxy/sources/server-store.ts";
 import { watchFile } from "../../mcp/proxy/sources/watched-file.ts";
 import { storedFolders } from "../../mcp/proxy/sources/written-folders.ts";
-import type { Workspace } from "../../runtime/runtime.ts";
+import type { Workspace } from "../../runtime/contract/sandbox-spec.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { createServersSeal } from "../../secrets/seal-servers.ts";

@@ -19,7 +19,7 @@ import type { Egress } from "../../network/egress.ts";
 import type { Browsers } from "../../browser/browsers.ts";
 import type { ClientRecord } from "../../network/egress/client-gate.ts";
 import { RefusalLog } from "../../network/refusal-log.ts";
-import type { Runtime, RuntimeOptions } from "../../runtime/runtime.ts";
+import type { Runtime, RuntimeOptions } from "../../runtime/contract/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { BeforeFreeze } from "../../sandbox/state/state-parts.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { ClientRecord } from "../../network/egress/client-gate.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/contract/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";
 import { createTemplates } from "../../template/create-templates.ts";

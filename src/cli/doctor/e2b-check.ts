@@ -4,7 +4,7 @@ import * as https from "node:https";
 import { rootCertificates } from "node:tls";
 import type { Config } from "../../config/config.ts";
 import { ifPresent } from "../../files/file-error.ts";
-import type { IsolationCheck } from "../../runtime/runtime.ts";
+import type { IsolationCheck } from "../../runtime/contract/runtime.ts";
 import { trustFiles } from "../compose/open-e2b-domain.ts";
 import { serverOrigin } from "../compose/port-origin.ts";
 

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/contract/runtime.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { StoredTemplates } from "../../template/stored-templates.ts";
 import type { KnownTemplate } from "./languages-check.ts";

@@ -1,4 +1,4 @@
-import type { IsolationCheck } from "../../runtime/runtime.ts";
+import type { IsolationCheck } from "../../runtime/contract/runtime.ts";
 import type { Host } from "./host.ts";
 
 /** Checks the host without creating a sandbox. It lists obstacles, each with its exact remedy. */

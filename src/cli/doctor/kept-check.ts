@@ -1,5 +1,5 @@
 import { formatDuration } from "../../config/duration.ts";
-import type { IsolationCheck } from "../../runtime/runtime.ts";
+import type { IsolationCheck } from "../../runtime/contract/runtime.ts";
 import type { KeepLimits } from "../../sandbox/keeping/choose-removals.ts";
 import type { KeptTotals } from "../../sandbox/keeping/kept-sandboxes.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";

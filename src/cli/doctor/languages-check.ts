@@ -1,5 +1,5 @@
 import type { LanguagesSettings } from "../../interpreter/configured-languages.ts";
-import type { IsolationCheck } from "../../runtime/runtime.ts";
+import type { IsolationCheck } from "../../runtime/contract/runtime.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 
 /** A template as the local user has it. */

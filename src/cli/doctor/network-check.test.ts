@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ABLE_HOST } from "../../../test/support/host-isolation.ts";
-import type { Isolation, IsolationCheck } from "../../runtime/runtime.ts";
+import type { Isolation, IsolationCheck } from "../../runtime/contract/runtime.ts";
 import { withNetworkChecks } from "./network-check.ts";
 
 const NETWORK: IsolationCheck = { id: "network", state: "enforced", detail: "No network but loopback" };

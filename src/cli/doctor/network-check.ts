@@ -1,4 +1,4 @@
-import type { Isolation } from "../../runtime/runtime.ts";
+import type { Isolation } from "../../runtime/contract/runtime.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 
 /** Adds a check for network policies, for each runtime. It derives from the check of the sandbox's own network; the rest is Belljar's own code. */

@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import type { IsolationCheck } from "../../runtime/runtime.ts";
+import type { IsolationCheck } from "../../runtime/contract/runtime.ts";
 import type { StorageReport, StorageSum } from "../../sandbox/keeping/storage-report.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { formatBytes } from "../print.ts";

@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { databaseOf } from "../../config/database.ts";
 import { BelljarError } from "../../errors.ts";
-import type { IsolationCheck } from "../../runtime/runtime.ts";
+import type { IsolationCheck } from "../../runtime/contract/runtime.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 
 /** Adds whether the database of users' tools answers, if there is to be one. */

@@ -3,7 +3,7 @@ import { A_SIZE, toBytes } from "../../config/size.ts";
 import { BelljarError } from "../../errors.ts";
 import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
-import type { Limits, Workspace } from "../../runtime/runtime.ts";
+import type { Limits, Workspace } from "../../runtime/contract/sandbox-spec.ts";
 import { findClash } from "../../tools/toolsets.ts";
 import type { Area, Grants, Quotas, TokenSurface } from "../../sandbox/sandbox.ts";
 

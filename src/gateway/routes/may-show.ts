@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import type { Workspace } from "../../runtime/runtime.ts";
+import type { Workspace } from "../../runtime/contract/sandbox-spec.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 
 /** Every user of this machine reaches a port on loopback, and a workspace shows a folder with this process's rights. */

@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
-import type { Base, Isolation, Limits, Run, RunningSandbox, Runtime, SandboxSpec } from "../runtime.ts";
+import type { Run, RunningSandbox } from "../contract/run.ts";
+import type { Isolation, Runtime } from "../contract/runtime.ts";
+import type { Base, Limits, SandboxSpec } from "../contract/sandbox-spec.ts";
 import { assertMounts } from "../guest/mounts.ts";
-import { DEFAULT_BASE } from "../runtime.ts";
+import { DEFAULT_BASE } from "../contract/sandbox-spec.ts";
 import { serveOperation } from "./fake-guest.ts";
 import { fakeSharedFolders } from "./fake-shared-folders.ts";
 import { FakeSandbox, measureRoot, readTombstone, removeRoot, rootOf } from "./fake-sandbox.ts";

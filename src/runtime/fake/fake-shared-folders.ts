@@ -1,7 +1,7 @@
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { INSIDE } from "../../protocol/inside.ts";
-import type { FileIds, SharedFolders } from "../runtime.ts";
+import type { FileIds, SharedFolders } from "../contract/shared-folders.ts";
 
 const USER = Number(INSIDE.userId);
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import type { SandboxSpec } from "../runtime.ts";
+import type { SandboxSpec } from "../contract/sandbox-spec.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 
 const HOMES: Record<string, string> = {

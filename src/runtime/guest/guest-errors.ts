@@ -1,6 +1,6 @@
 import { BelljarError, type ErrorCode } from "../../errors.ts";
 import { GUEST_ERROR } from "../../protocol/wire.ts";
-import type { SandboxEnd } from "../runtime.ts";
+import type { SandboxEnd } from "../contract/run.ts";
 
 const MESSAGE_MAX_CHARACTERS = 1_000;
 

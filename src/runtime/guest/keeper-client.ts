@@ -1,7 +1,8 @@
 import { BelljarError } from "../../errors.ts";
 import { encodeFields, type Field, type Fields, malformed } from "../../protocol/fields.ts";
 import { DEADLINE_ACTION, OPERATION } from "../../protocol/wire.ts";
-import type { DeadlineAction, EndReason, PauseReason, RunLook, SandboxEnd, Usage } from "../runtime.ts";
+import type { DeadlineAction, EndReason, PauseReason, SandboxEnd, Usage } from "../contract/run.ts";
+import type { RunLook } from "../contract/runtime.ts";
 import { call } from "./call.ts";
 import { Link, type Connect, type LinkOptions } from "./link.ts";
 

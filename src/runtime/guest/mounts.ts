@@ -1,6 +1,6 @@
 import { BelljarError } from "../../errors.ts";
 import { INSIDE } from "../../protocol/inside.ts";
-import type { Mount, SandboxSpec } from "../runtime.ts";
+import type { Mount, SandboxSpec } from "../contract/sandbox-spec.ts";
 
 /** Each is one more mount in the kernel, for as long as the sandbox lives. */
 export const MOUNTS_MAX = 8;

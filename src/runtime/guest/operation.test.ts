@@ -8,7 +8,7 @@ import { encodeFields } from "../../protocol/fields.ts";
 import { encodeFrame, FrameDecoder } from "../../protocol/frames.ts";
 import { HeadDecoder } from "../../protocol/head.ts";
 import { FRAME, GUEST_ERROR, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
-import type { SandboxEnd } from "../runtime.ts";
+import type { SandboxEnd } from "../contract/run.ts";
 import { createGuest } from "./create-guest.ts";
 import { guestError } from "./guest-errors.ts";
 

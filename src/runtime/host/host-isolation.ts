@@ -1,4 +1,4 @@
-import type { Isolation } from "../runtime.ts";
+import type { Isolation } from "../contract/runtime.ts";
 
 const NOTHING = "Belljar runs inside this machine and keeps nothing in it apart: whoever made the machine does";
 

@@ -2,7 +2,7 @@ import { mkdir, readFile, readlink, rename, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { INSIDE } from "../../protocol/inside.ts";
-import type { RuntimeOptions } from "../runtime.ts";
+import type { RuntimeOptions } from "../contract/runtime.ts";
 
 /** Of another release one of them differs. */
 const SAMPLES = ["javascript-kernel.mjs", "python-kernel.py", "browser-driver.mjs"];

@@ -5,7 +5,7 @@ import { link, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { BelljarError } from "../../errors.ts";
-import type { PoolHoldings, StoragePool } from "../runtime.ts";
+import type { PoolHoldings, StoragePool } from "../contract/runtime.ts";
 import { type PoolWork, runPool } from "./pool-program.ts";
 import { parseHoldings } from "./pool-holdings.ts";
 

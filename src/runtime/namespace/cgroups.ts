@@ -1,6 +1,6 @@
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Limits } from "../runtime.ts";
+import type { Limits } from "../contract/sandbox-spec.ts";
 import { delegatedGroup, leaveGroup } from "./delegation.ts";
 
 /** One control group folder under which each sandbox gets its own. Kinds as in `native/jail/jail.h`. */

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createGuest } from "../guest/create-guest.ts";
-import type { Isolation, IsolationCheck, Limits, Runtime } from "../runtime.ts";
-import { DEFAULT_BASE } from "../runtime.ts";
+import type { Isolation, IsolationCheck, Runtime } from "../contract/runtime.ts";
+import type { Limits } from "../contract/sandbox-spec.ts";
+import { DEFAULT_BASE } from "../contract/sandbox-spec.ts";
 import type { NamespaceHost } from "./namespace-host.ts";
 
 /** On a slow machine, the first trial also builds the template. */

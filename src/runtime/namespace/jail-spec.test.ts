@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { HEAD_BYTES, TAG } from "../../protocol/wire.ts";
-import type { SandboxSpec } from "../runtime.ts";
+import type { SandboxSpec } from "../contract/sandbox-spec.ts";
 import { encodeClearSpec, encodeJailSpec, type JailPaths, type JailRequest } from "./jail-spec.ts";
 
 const PLACE: JailPaths = {

@@ -1,7 +1,7 @@
 import { encodeFields, type Field } from "../../protocol/fields.ts";
 import { encodeHead } from "../../protocol/head.ts";
 import { OPERATION } from "../../protocol/wire.ts";
-import type { SandboxSpec } from "../runtime.ts";
+import type { SandboxSpec } from "../contract/sandbox-spec.ts";
 import { deadlineFields } from "../guest/keeper-client.ts";
 import { CGROUP_KIND, type CgroupBase } from "./cgroups.ts";
 import { ID_MAP_KIND, type IdMap } from "./id-map.ts";

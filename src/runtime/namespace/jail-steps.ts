@@ -1,6 +1,7 @@
 import type { Field } from "../../protocol/fields.ts";
 import { INSIDE } from "../../protocol/inside.ts";
-import type { Inside, Mount, SandboxSpec } from "../runtime.ts";
+import type { Inside } from "../contract/run.ts";
+import type { Mount, SandboxSpec } from "../contract/sandbox-spec.ts";
 import { treeOf } from "./shared-folders.ts";
 import type { Template } from "./template/template.ts";
 

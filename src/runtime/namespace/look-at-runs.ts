@@ -4,7 +4,7 @@ import { FrameDecoder } from "../../protocol/frames.ts";
 import { encodeHead } from "../../protocol/head.ts";
 import { FRAME, OPERATION } from "../../protocol/wire.ts";
 import { toLook } from "../guest/keeper-client.ts";
-import type { RunLook } from "../runtime.ts";
+import type { RunLook } from "../contract/runtime.ts";
 import { askTogether } from "./ask-together.ts";
 
 /** Of KEEPER_STATUS: without what the sandbox uses. */

@@ -1,4 +1,5 @@
-import type { Limits, RuntimeOptions } from "../runtime.ts";
+import type { RuntimeOptions } from "../contract/runtime.ts";
+import type { Limits } from "../contract/sandbox-spec.ts";
 import type { Cgroups } from "./cgroups.ts";
 import type { IdMap } from "./id-map.ts";
 import type { Storage } from "./storage.ts";

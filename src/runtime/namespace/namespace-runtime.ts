@@ -2,26 +2,13 @@ import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import type {
-  Base,
-  EndReason,
-  Inside,
-  Isolation,
-  LayerStore,
-  LayersSize,
-  Limits,
-  RecordedRun,
-  Run,
-  RunLook,
-  RunningSandbox,
-  Runtime,
-  SandboxEnd,
-  SandboxSpec,
-  SharedFolders,
-  StoragePool,
-} from "../runtime.ts";
+import type { LayerStore, LayersSize } from "../contract/layer-store.ts";
+import type { EndReason, Inside, RecordedRun, Run, RunningSandbox, SandboxEnd } from "../contract/run.ts";
+import type { Isolation, RunLook, Runtime, StoragePool } from "../contract/runtime.ts";
+import type { Base, Limits, SandboxSpec } from "../contract/sandbox-spec.ts";
+import type { SharedFolders } from "../contract/shared-folders.ts";
 import { assertMounts } from "../guest/mounts.ts";
-import { DEFAULT_BASE } from "../runtime.ts";
+import { DEFAULT_BASE } from "../contract/sandbox-spec.ts";
 import { poolOf } from "./btrfs-pool.ts";
 import { findCgroups } from "./cgroups.ts";
 import { findIdMap, ID_MAP_KIND } from "./id-map.ts";

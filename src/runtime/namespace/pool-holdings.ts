@@ -1,4 +1,4 @@
-import type { PoolHoldings } from "../runtime.ts";
+import type { PoolHoldings } from "../contract/runtime.ts";
 
 /** What the native binary prints: the pool's size and use, then a line for each sandbox and each frozen layer. */
 export function parseHoldings(text: string, hostBytes: number): PoolHoldings {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { isUnflushed } from "../../files/parse-json.ts";
 import { parseReason } from "../guest/keeper-client.ts";
-import type { Run, SandboxEnd } from "../runtime.ts";
+import type { Run, SandboxEnd } from "../contract/run.ts";
 
 /** The folder of one run: its lock, and at last its end. */
 export function runFolder({ folder, generation }: Run): string {

@@ -8,7 +8,7 @@ import { BelljarError } from "../../errors.ts";
 import { encodeFields, type Field } from "../../protocol/fields.ts";
 import { encodeFrame } from "../../protocol/frames.ts";
 import { DEADLINE_ACTION, FRAME, GUEST_ERROR } from "../../protocol/wire.ts";
-import type { SandboxEnd } from "../runtime.ts";
+import type { SandboxEnd } from "../contract/run.ts";
 import type { ClearRequest } from "./jail-spec.ts";
 import { NamespaceSandbox } from "./running-sandbox.ts";
 

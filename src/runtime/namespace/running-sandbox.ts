@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { createGuest } from "../guest/create-guest.ts";
 import { createKeeperClient, KEEPER_ANSWER_MS, type KeeperClient, type Raised, type RaiseOptions } from "../guest/keeper-client.ts";
-import type { DeadlineAction, EndReason, RecordedRun, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
+import type { DeadlineAction, EndReason, RecordedRun, RunningSandbox, SandboxEnd, Usage } from "../contract/run.ts";
 import type { ClearRequest, Keeper } from "./jail-spec.ts";
 import { connectSocket, openSocket } from "../guest/open-socket.ts";
 import { readEnd, runFolder, unwrittenEnd } from "./run-paths.ts";

@@ -2,7 +2,7 @@ import { chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileError } from "../../files/file-error.ts";
 import { INSIDE } from "../../protocol/inside.ts";
-import type { FileIds, SharedFolders } from "../runtime.ts";
+import type { FileIds, SharedFolders } from "../contract/shared-folders.ts";
 import type { IdMap } from "./id-map.ts";
 
 /** Of `native/jail/jail.h`: the range that files of layers have on the host, and how many ids a sandbox has. */

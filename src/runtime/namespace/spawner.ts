@@ -4,7 +4,7 @@ import { BelljarError } from "../../errors.ts";
 import { Fields } from "../../protocol/fields.ts";
 import { FrameDecoder } from "../../protocol/frames.ts";
 import { FRAME, GUEST_ERROR } from "../../protocol/wire.ts";
-import type { Run } from "../runtime.ts";
+import type { Run } from "../contract/run.ts";
 import { runName } from "./run-paths.ts";
 
 const CHANNEL = 3;

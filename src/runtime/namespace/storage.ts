@@ -1,6 +1,7 @@
 import { release } from "node:os";
 import { join } from "node:path";
-import type { Limits, RuntimeOptions } from "../runtime.ts";
+import type { RuntimeOptions } from "../contract/runtime.ts";
+import type { Limits } from "../contract/sandbox-spec.ts";
 import { BtrfsPool, poolOf } from "./btrfs-pool.ts";
 
 const KINDS = ["home", "tmpfs", "btrfs"] as const;

@@ -1,7 +1,8 @@
 import { mapLimit } from "../../async/map-limit.ts";
 import { Turns } from "../../async/turns.ts";
 import { BelljarError } from "../../errors.ts";
-import type { LayersSize, Run, SandboxEnd } from "../../runtime/runtime.ts";
+import type { LayersSize } from "../../runtime/contract/layer-store.ts";
+import type { Run, SandboxEnd } from "../../runtime/contract/run.ts";
 import type { Journal } from "../journal.ts";
 import type { RunState, RunStates } from "../run-states.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";

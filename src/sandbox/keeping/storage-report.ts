@@ -1,5 +1,5 @@
 import { mapLimit } from "../../async/map-limit.ts";
-import type { PoolHoldings, Runtime } from "../../runtime/runtime.ts";
+import type { PoolHoldings, Runtime } from "../../runtime/contract/runtime.ts";
 import { Journal } from "../journal.ts";
 import { RunStates } from "../run-states.ts";
 

@@ -7,7 +7,7 @@ import { INSIDE } from "../../../test/support/run-of.ts";
 import { sandboxRecord } from "../../../test/support/sandbox-record.ts";
 import { until } from "../../../test/support/until.ts";
 import { type FakeHost, fakeRuntime } from "../../runtime/fake/fake-runtime.ts";
-import type { RunningSandbox } from "../../runtime/runtime.ts";
+import type { RunningSandbox } from "../../runtime/contract/run.ts";
 import { Journal } from "../journal.ts";
 import { Runtimes } from "../runtimes.ts";
 import { createSandboxId } from "../sandbox-id.ts";

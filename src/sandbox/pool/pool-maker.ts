@@ -1,4 +1,4 @@
-import type { RunningSandbox } from "../../runtime/runtime.ts";
+import type { RunningSandbox } from "../../runtime/contract/run.ts";
 import type { Journal } from "../journal.ts";
 import type { RunEnds } from "../run-ends.ts";
 import type { Runtimes } from "../runtimes.ts";

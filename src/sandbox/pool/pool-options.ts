@@ -1,5 +1,5 @@
 import type { Guest } from "../../runtime/guest/guest.ts";
-import type { SandboxEnd } from "../../runtime/runtime.ts";
+import type { SandboxEnd } from "../../runtime/contract/run.ts";
 import type { CreateOptions } from "../sandbox.ts";
 import type { HostRoom } from "./spare-host.ts";
 

@@ -1,6 +1,6 @@
 import { repeat } from "../../async/repeat.ts";
 import { settleWithin } from "../../async/settle-within.ts";
-import type { SandboxEnd } from "../../runtime/runtime.ts";
+import type { SandboxEnd } from "../../runtime/contract/run.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { MadeSandbox, Making, PoolMaker, PoolMakerOptions } from "./pool-maker.ts";
 import { WAITING_MS } from "./pool-maker.ts";

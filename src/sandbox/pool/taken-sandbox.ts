@@ -1,6 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import { createGuest } from "../../runtime/guest/create-guest.ts";
-import type { RunningSandbox, Runtime } from "../../runtime/runtime.ts";
+import type { RunningSandbox } from "../../runtime/contract/run.ts";
+import type { Runtime } from "../../runtime/contract/runtime.ts";
 import type { Journal } from "../journal.ts";
 import type { LocalSandbox } from "../local-sandbox.ts";
 import type { RunEnds } from "../run-ends.ts";

@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import type { Usage } from "../../runtime/runtime.ts";
+import type { Usage } from "../../runtime/contract/run.ts";
 import { CREATOR, mayBeInTheMaking } from "../creator.ts";
 import { quotasOf } from "../grants.ts";
 import type { Journal } from "../journal.ts";

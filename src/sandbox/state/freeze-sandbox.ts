@@ -1,4 +1,4 @@
-import type { FreezeRequest, FrozenState } from "../../runtime/runtime.ts";
+import type { FreezeRequest, FrozenState } from "../../runtime/contract/state-store.ts";
 import { ended, notReady } from "../refusals.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import { baseOf } from "../template-source.ts";

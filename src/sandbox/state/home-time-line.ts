@@ -1,6 +1,6 @@
 import { mapLimit } from "../../async/map-limit.ts";
 import { BelljarError } from "../../errors.ts";
-import type { StateStore, StateView } from "../../runtime/runtime.ts";
+import type { StateStore, StateView } from "../../runtime/contract/state-store.ts";
 import { sharedState } from "../lineage.ts";
 import type { LocalSandbox } from "../local-sandbox.ts";
 import type { OwnRollback, OwnTimeLine } from "../own-sandbox.ts";

@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
 import { printable } from "../../files/printable.ts";
-import type { StateStore, Workspace } from "../../runtime/runtime.ts";
+import type { Workspace } from "../../runtime/contract/sandbox-spec.ts";
+import type { StateStore } from "../../runtime/contract/state-store.ts";
 import { baseOf } from "../template-source.ts";
 import { HostFolder } from "../workspace/host-folder.ts";
 

@@ -1,4 +1,4 @@
-import type { SandboxEnd } from "../../runtime/runtime.ts";
+import type { SandboxEnd } from "../../runtime/contract/run.ts";
 import type { LocalSandbox } from "../local-sandbox.ts";
 import type { OwnRollback } from "../own-sandbox.ts";
 import type { Principal } from "../sandbox.ts";

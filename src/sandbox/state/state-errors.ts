@@ -1,6 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import { printable } from "../../files/printable.ts";
-import type { Runtime, StateStore } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/contract/runtime.ts";
+import type { StateStore } from "../../runtime/contract/state-store.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 
 const SHOWN_CHARACTERS = 70;

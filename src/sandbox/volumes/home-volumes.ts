@@ -1,5 +1,7 @@
 import { BelljarError } from "../../errors.ts";
-import type { Mount, Runtime, SharedFolders } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/contract/runtime.ts";
+import type { Mount } from "../../runtime/contract/sandbox-spec.ts";
+import type { SharedFolders } from "../../runtime/contract/shared-folders.ts";
 import type { Principal } from "../principal.ts";
 import { mayReach } from "../reach.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";

@@ -1,5 +1,5 @@
 import type { BigIntStats } from "node:fs";
-import type { FileIds } from "../../runtime/runtime.ts";
+import type { FileIds } from "../../runtime/contract/shared-folders.ts";
 import { nameOf, showVolumePath } from "./volume-path.ts";
 
 /** The years 1 to 9999, which clients read. A program can give a file any time that its file system keeps. */

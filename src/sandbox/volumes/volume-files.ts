@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import type { FileIds, SharedFolders } from "../../runtime/runtime.ts";
+import type { FileIds, SharedFolders } from "../../runtime/contract/shared-folders.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 import { HostFolder } from "../workspace/host-folder.ts";
 import { tellVolumeError } from "./volume-errors.ts";

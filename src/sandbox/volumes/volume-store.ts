@@ -6,7 +6,7 @@ import { BelljarError } from "../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
 import { createPrivateFile, ensurePrivateFolder } from "../../files/private-files.ts";
 import { flushPath, UNFINISHED } from "../../files/replace-file.ts";
-import type { SharedFolders } from "../../runtime/runtime.ts";
+import type { SharedFolders } from "../../runtime/contract/shared-folders.ts";
 import { createSandboxId } from "../sandbox-id.ts";
 import { isVolumeId, parseVolume, placeOf, type Volume } from "./volume.ts";
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { ListeningPort, PortLink } from "../../network/ports/port-link.ts";
-import type { Isolation, IsolationCheck, Usage } from "../../runtime/runtime.ts";
+import type { Usage } from "../../runtime/contract/run.ts";
+import type { Isolation, IsolationCheck } from "../../runtime/contract/runtime.ts";
 import type { StorageReport, StorageSum } from "../keeping/storage-report.ts";
 import type { BaseAnswer, BaseEntry } from "../workspace/base/base-entry.ts";
 import { dateField, deadlineAction, limitName, schemaOf, textsSchema } from "./fields.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { networkPolicySchema, secretUsesSchema } from "../network-schema.ts";
-import type { Limits, Workspace } from "../../runtime/runtime.ts";
+import type { Limits, Workspace } from "../../runtime/contract/sandbox-spec.ts";
 import type { Principal } from "../principal.ts";
 import { autoCheckpoint, deadlineAction, schemaOf } from "./fields.ts";
 import { labelsSchema, variablesSchema } from "./texts-schema.ts";

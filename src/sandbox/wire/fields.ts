@@ -1,5 +1,7 @@
 import * as z from "zod";
-import type { CopyReason, DeadlineAction, EndReason, Limits, Workspace } from "../../runtime/runtime.ts";
+import type { DeadlineAction, EndReason } from "../../runtime/contract/run.ts";
+import type { Limits, Workspace } from "../../runtime/contract/sandbox-spec.ts";
+import type { CopyReason } from "../../runtime/contract/state-store.ts";
 
 /** A `Date` here, ISO 8601 in UTC on disk and on the wire. */
 export const dateField = z.codec(z.iso.datetime(), z.date(), {

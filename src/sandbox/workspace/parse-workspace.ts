@@ -1,7 +1,7 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import type { Workspace } from "../../runtime/runtime.ts";
+import type { Workspace } from "../../runtime/contract/sandbox-spec.ts";
 import { errnoOf } from "../../files/file-error.ts";
 import type { NamedWorkspace } from "../wire/create-schema.ts";
 import { isBelow } from "../../files/is-below.ts";

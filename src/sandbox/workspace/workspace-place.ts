@@ -1,5 +1,5 @@
 import { INSIDE } from "../../protocol/inside.ts";
-import type { Inside } from "../../runtime/runtime.ts";
+import type { Inside } from "../../runtime/contract/run.ts";
 import { LOCAL } from "../sandbox.ts";
 import type { Principal } from "../sandbox.ts";
 import type { NamedWorkspace } from "../wire/create-schema.ts";

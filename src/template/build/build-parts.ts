@@ -1,4 +1,4 @@
-import type { StateStore } from "../../runtime/runtime.ts";
+import type { StateStore } from "../../runtime/contract/state-store.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { NetworkState } from "../../sandbox/network/network-state.ts";
 import type { CreateOptions, Principal } from "../../sandbox/sandbox.ts";

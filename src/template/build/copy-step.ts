@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { pipeline } from "node:stream/promises";
 import { BelljarError } from "../../errors.ts";
-import { BARE_BASE } from "../../runtime/runtime.ts";
+import { BARE_BASE } from "../../runtime/contract/sandbox-spec.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { expandIn, toFolder } from "./apply-setting.ts";
 import type { BuildParts } from "./build-parts.ts";

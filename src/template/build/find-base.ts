@@ -1,4 +1,4 @@
-import { BARE_BASE, DEFAULT_BASE } from "../../runtime/runtime.ts";
+import { BARE_BASE, DEFAULT_BASE } from "../../runtime/contract/sandbox-spec.ts";
 import { assertWorkspaceGranted } from "../../sandbox/grants.ts";
 import type { TakenConfig } from "../image-config.ts";
 import { noTemplate } from "../parse-options.ts";

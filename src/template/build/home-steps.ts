@@ -1,4 +1,4 @@
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/contract/runtime.ts";
 import { quotasOf } from "../../sandbox/grants.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { needStates } from "../../sandbox/state/state-errors.ts";

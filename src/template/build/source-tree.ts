@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { eachLimit } from "../../async/map-limit.ts";
 import { Slices } from "../../async/slices.ts";
 import { BelljarError } from "../../errors.ts";
-import { DEFAULT_BASE } from "../../runtime/runtime.ts";
+import { DEFAULT_BASE } from "../../runtime/contract/sandbox-spec.ts";
 import type { FileInfo, Sandbox } from "../../sandbox/sandbox.ts";
 import { type Entry, fromKey, type HostEntry, toKey } from "../../sandbox/workspace/entry.ts";
 import { GuestTree, type GuestTreeOptions } from "../../sandbox/workspace/guest-tree.ts";

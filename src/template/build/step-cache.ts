@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import { parseJson } from "../../files/parse-json.ts";
-import type { StateStore } from "../../runtime/runtime.ts";
+import type { StateStore } from "../../runtime/contract/state-store.ts";
 import { ClaimedFiles } from "../../sandbox/state/claimed-files.ts";
 import { dateField } from "../../sandbox/wire/fields.ts";
 

@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import type { Limits } from "../../runtime/runtime.ts";
+import type { Limits } from "../../runtime/contract/sandbox-spec.ts";
 import { createSandboxId } from "../../sandbox/sandbox-id.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { markProcess } from "../../sandbox/workspace/apply/process-mark.ts";

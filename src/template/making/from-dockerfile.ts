@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { BARE_BASE } from "../../runtime/runtime.ts";
+import { BARE_BASE } from "../../runtime/contract/sandbox-spec.ts";
 import { needStates } from "../../sandbox/state/state-errors.ts";
 import { templateUser } from "../../sandbox/template-source.ts";
 import { assertSecrets } from "../build/assert-secrets.ts";

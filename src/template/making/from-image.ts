@@ -1,4 +1,4 @@
-import { BARE_BASE } from "../../runtime/runtime.ts";
+import { BARE_BASE } from "../../runtime/contract/sandbox-spec.ts";
 import { needStates } from "../../sandbox/state/state-errors.ts";
 import { templateUser } from "../../sandbox/template-source.ts";
 import { commandOf } from "../image-config.ts";

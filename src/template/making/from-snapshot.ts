@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import type { StateStore } from "../../runtime/runtime.ts";
+import type { StateStore } from "../../runtime/contract/state-store.ts";
 import type { HeldSnapshot } from "../../sandbox/state/home-snapshots.ts";
 import { needStates } from "../../sandbox/state/state-errors.ts";
 import { templateUser } from "../../sandbox/template-source.ts";

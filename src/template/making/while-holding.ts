@@ -1,4 +1,4 @@
-import type { StateStore } from "../../runtime/runtime.ts";
+import type { StateStore } from "../../runtime/contract/state-store.ts";
 import type { Making } from "./making.ts";
 
 /** Told of each layer that the template's user has. */

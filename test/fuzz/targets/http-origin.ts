@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok } from "node:assert/strict";
-import type { Isolation } from "../../../src/runtime/runtime.ts";
+import type { Isolation } from "../../../src/runtime/contract/runtime.ts";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { createCallProbe } from "../../support/call-probe.ts";
 import { createNoSandboxes } from "../../support/no-sandboxes.ts";

@@ -6,7 +6,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { describe, expect, it } from "vitest";
 import { createCallProbe } from "../../support/call-probe.ts";
 import { createNoSandboxes } from "../../support/no-sandboxes.ts";
-import type { Isolation } from "../../../src/runtime/runtime.ts";
+import type { Isolation } from "../../../src/runtime/contract/runtime.ts";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 
 const ISOLATION: Isolation = {

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { BelljarError } from "../../../src/errors.ts";
 import { fakeRuntime } from "../../../src/runtime/fake/fake-runtime.ts";
 import { removeRoot } from "../../../src/runtime/fake/fake-sandbox.ts";
-import type { Runtime } from "../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../src/runtime/contract/runtime.ts";
 import type { LocalSandboxes } from "../../../src/sandbox/local-sandboxes-options.ts";
 import type { Sandbox, SandboxEvent, SandboxInfo } from "../../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byName } from "../../support/by-name.ts";
 import type { FakeHost } from "../../../src/runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../../../src/runtime/fake/fake-runtime.ts";
-import type { Runtime } from "../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../src/runtime/contract/runtime.ts";
 import { listAll } from "../../../src/sandbox/list-sandboxes.ts";
 import type { LocalSandboxes } from "../../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../../src/sandbox/local-sandboxes.ts";

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fakeRuntime } from "../../../src/runtime/fake/fake-runtime.ts";
-import type { Runtime } from "../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../src/runtime/contract/runtime.ts";
 import { createLocalSandboxes } from "../../../src/sandbox/local-sandboxes.ts";
 import { LOCAL, type SandboxInfo, type Sandboxes } from "../../../src/sandbox/sandbox.ts";
 import { byName } from "../../support/by-name.ts";

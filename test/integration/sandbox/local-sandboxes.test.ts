@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fakeRuntime } from "../../../src/runtime/fake/fake-runtime.ts";
-import type { Runtime } from "../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../src/runtime/contract/runtime.ts";
 import { createSandboxId } from "../../../src/sandbox/sandbox-id.ts";
 import type { Principal } from "../../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";

@@ -6,7 +6,7 @@ import { byName } from "../../support/by-name.ts";
 import type { FakeHost } from "../../../src/runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../../../src/runtime/fake/fake-runtime.ts";
 import { lazyRuntime } from "../../../src/runtime/registry.ts";
-import type { Runtime } from "../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../src/runtime/contract/runtime.ts";
 import { BelljarError } from "../../../src/errors.ts";
 import { createLocalSandboxes } from "../../../src/sandbox/local-sandboxes.ts";
 import type { RuntimeChoice } from "../../../src/sandbox/runtimes.ts";

@@ -1,5 +1,5 @@
 import { BelljarError } from "../../../errors.ts";
-import type { DeadlineAction } from "../../../runtime/runtime.ts";
+import type { DeadlineAction } from "../../../runtime/contract/run.ts";
 import type { Sandbox, SandboxInfo } from "../../../sandbox/sandbox.ts";
 import type { E2b } from "../e2b.ts";
 import type { MadeWith } from "./made-with.ts";

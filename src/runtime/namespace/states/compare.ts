@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { BelljarError } from "../../../errors.ts";
 import { FrameDecoder } from "../../../protocol/frames.ts";
 import { FRAME, GUEST_ERROR } from "../../../protocol/wire.ts";
-import type { StateChange, StateReading } from "../../runtime.ts";
+import type { StateChange, StateReading } from "../../contract/state-store.ts";
 import { unavailable } from "../spawner.ts";
 import { parseStateChange, parseStateEntry } from "./state-changes.ts";
 

@@ -1,6 +1,6 @@
 import { mapLimit } from "../../../async/map-limit.ts";
 import { BelljarError } from "../../../errors.ts";
-import type { Run } from "../../runtime.ts";
+import type { Run } from "../../contract/run.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import type { LayerFolders } from "./layer-folders.ts";
 import type { LayerJobs } from "./layer-jobs.ts";

@@ -8,7 +8,7 @@ import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import { readNow } from "../../../files/read-now.ts";
 import { createFile, flushPath, UNFINISHED } from "../../../files/replace-file.ts";
-import type { Run } from "../../runtime.ts";
+import type { Run } from "../../contract/run.ts";
 import type { LayerFiles } from "../jail-steps.ts";
 
 const FACTS = "layer.json";

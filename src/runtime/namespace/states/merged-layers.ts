@@ -1,7 +1,7 @@
 import { settleWithin } from "../../../async/settle-within.ts";
 import { mapLimit } from "../../../async/map-limit.ts";
 import type { MergedGaps } from "../../guest/keeper-client.ts";
-import type { Run } from "../../runtime.ts";
+import type { Run } from "../../contract/run.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import { createLayerId, type LayerFacts, type LayerFolders, userOf } from "./layer-folders.ts";
 import type { LayerJobs } from "./layer-jobs.ts";

@@ -2,20 +2,19 @@ import { join } from "node:path";
 import { mapLimit } from "../../../async/map-limit.ts";
 import { BelljarError } from "../../../errors.ts";
 import { createGuest } from "../../guest/create-guest.ts";
+import type { RecordedRun, Run } from "../../contract/run.ts";
+import type { Base } from "../../contract/sandbox-spec.ts";
 import type {
-  Base,
   FreezeRequest,
   FrozenState,
-  RecordedRun,
-  Run,
   StateChange,
   StateReading,
   StateStore,
   StateView,
   UnpackedLayer,
   UnpackRequest,
-} from "../../runtime.ts";
-import { DEFAULT_BASE } from "../../runtime.ts";
+} from "../../contract/state-store.ts";
+import { DEFAULT_BASE } from "../../contract/sandbox-spec.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import { makeRunFolder } from "../run-paths.ts";
 import type { NamespaceSandbox } from "../running-sandbox.ts";

@@ -1,5 +1,7 @@
 import { BelljarError } from "../../../errors.ts";
-import type { Base, Run, StateChange, StateReading, StateView } from "../../runtime.ts";
+import type { Run } from "../../contract/run.ts";
+import type { Base } from "../../contract/sandbox-spec.ts";
+import type { StateChange, StateReading, StateView } from "../../contract/state-store.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import { frozenLayers, rootLayers } from "../jail-steps.ts";
 import type { StorageKind } from "../storage.ts";

@@ -5,7 +5,7 @@ import { fileError, ifPresent } from "../../../files/file-error.ts";
 import { isUnflushed, parseJson } from "../../../files/parse-json.ts";
 import { readNow } from "../../../files/read-now.ts";
 import { flushPath, replaceFile } from "../../../files/replace-file.ts";
-import type { Run } from "../../runtime.ts";
+import type { Run } from "../../contract/run.ts";
 
 /** What lies below the writable layers of a sandbox. */
 export interface Stack {

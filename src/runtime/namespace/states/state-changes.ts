@@ -1,6 +1,6 @@
 import { Fields, malformed } from "../../../protocol/fields.ts";
 import { ENTRY_TYPE } from "../../../protocol/wire.ts";
-import type { StateChange, StateEntry } from "../../runtime.ts";
+import type { StateChange, StateEntry } from "../../contract/state-store.ts";
 import { parseAttributes } from "./parse-attributes.ts";
 
 /** Flags of a change, and of an entry. */

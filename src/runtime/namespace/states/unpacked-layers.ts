@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { mapLimit } from "../../../async/map-limit.ts";
 import { encodeHead } from "../../../protocol/head.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
-import type { UnpackedLayer, UnpackRequest } from "../../runtime.ts";
+import type { UnpackedLayer, UnpackRequest } from "../../contract/state-store.ts";
 import { type JailPaths, placeFields } from "../jail-spec.ts";
 import type { LayerFiles } from "../jail-steps.ts";
 import type { LayerFlusher } from "./layer-flusher.ts";

@@ -1,4 +1,4 @@
-import type { Inside } from "../../runtime.ts";
+import type { Inside } from "../../contract/run.ts";
 
 /** What a namespace sandbox starts from. Nothing here assumes one layer, or that a layer is the host's. */
 export interface Template {

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { BelljarError } from "../../../errors.ts";
-import { BARE_BASE, type Base, DEFAULT_BASE } from "../../runtime.ts";
+import { BARE_BASE, type Base, DEFAULT_BASE } from "../../contract/sandbox-spec.ts";
 import type { NamespaceHost } from "../namespace-host.ts";
 import { unavailable } from "../spawner.ts";
 import { openBareTemplate } from "./bare-template.ts";

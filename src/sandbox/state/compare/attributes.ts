@@ -1,5 +1,5 @@
 import { BelljarError } from "../../../errors.ts";
-import type { StateEntry } from "../../../runtime/runtime.ts";
+import type { StateEntry } from "../../../runtime/contract/state-store.ts";
 
 type Attributed = Pick<StateEntry, "attributes" | "hasUntoldAttributes">;
 type Attributes = NonNullable<StateEntry["attributes"]>;

@@ -1,4 +1,4 @@
-import type { StateChange, StateStore, StateView } from "../../../runtime/runtime.ts";
+import type { StateChange, StateStore, StateView } from "../../../runtime/contract/state-store.ts";
 import { BelljarError } from "../../../errors.ts";
 import { toKey } from "../../workspace/entry.ts";
 import type { IsSelected } from "./select-state-paths.ts";

@@ -1,4 +1,4 @@
-import type { StateChange, StateEntry, StateView } from "../../../runtime/runtime.ts";
+import type { StateChange, StateEntry, StateView } from "../../../runtime/contract/state-store.ts";
 import { diffSides, isText } from "../../text-sides.ts";
 import { fromKey, showPath } from "../../workspace/entry.ts";
 import type { PointChange, PointDiff } from "../../wire/state-schemas.ts";

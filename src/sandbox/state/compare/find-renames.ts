@@ -1,4 +1,4 @@
-import type { StateChange, StateStore, StateView } from "../../../runtime/runtime.ts";
+import type { StateChange, StateStore, StateView } from "../../../runtime/contract/state-store.ts";
 import { hashOf } from "../../workspace/compare-content.ts";
 import { readIfThere } from "./read-if-there.ts";
 

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { BelljarError } from "../../../errors.ts";
 import { INSIDE } from "../../../protocol/inside.ts";
 import type { FileCall, FileInfo, Guest } from "../../../runtime/guest/guest.ts";
-import type { StateEntry } from "../../../runtime/runtime.ts";
+import type { StateEntry } from "../../../runtime/contract/state-store.ts";
 import { carriedAttributes } from "./attributes.ts";
 
 /**

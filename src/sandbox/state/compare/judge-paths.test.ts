@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StateChange, StateEntry } from "../../../runtime/runtime.ts";
+import type { StateChange, StateEntry } from "../../../runtime/contract/state-store.ts";
 import { judgePaths } from "./judge-paths.ts";
 
 const entry = (more: Partial<StateEntry> = {}): StateEntry => ({

@@ -1,4 +1,4 @@
-import type { StateChange, StateEntry } from "../../../runtime/runtime.ts";
+import type { StateChange, StateEntry } from "../../../runtime/contract/state-store.ts";
 import { mergeModes } from "../../text-sides.ts";
 import { parentKey } from "../../workspace/entry.ts";
 import { mergeAttributes } from "./attributes.ts";

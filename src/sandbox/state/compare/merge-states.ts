@@ -1,4 +1,4 @@
-import type { StateView } from "../../../runtime/runtime.ts";
+import type { StateView } from "../../../runtime/contract/state-store.ts";
 import { mergeSides } from "../../text-sides.ts";
 import { fromKey, showPath } from "../../workspace/entry.ts";
 import type { ChangedPaths } from "../../wire/state-schemas.ts";

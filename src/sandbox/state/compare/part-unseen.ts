@@ -1,4 +1,4 @@
-import type { StateChange } from "../../../runtime/runtime.ts";
+import type { StateChange } from "../../../runtime/contract/state-store.ts";
 import { fromKey, showPath } from "../../workspace/entry.ts";
 import type { ChangedPaths } from "../../wire/state-schemas.ts";
 

@@ -1,5 +1,5 @@
 import { BelljarError } from "../../../errors.ts";
-import type { StateReading, StateStore, StateView } from "../../../runtime/runtime.ts";
+import type { StateReading, StateStore, StateView } from "../../../runtime/contract/state-store.ts";
 
 /** Undefined for a file that a live sandbox has removed or made longer meanwhile. */
 export async function readIfThere(

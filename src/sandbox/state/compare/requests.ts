@@ -1,5 +1,5 @@
 import type { Guest } from "../../../runtime/guest/guest.ts";
-import type { StateStore, StateView } from "../../../runtime/runtime.ts";
+import type { StateStore, StateView } from "../../../runtime/contract/state-store.ts";
 import type { Texts } from "../../../text/texts.ts";
 import type { ChangedPaths, PointDiff } from "../../wire/state-schemas.ts";
 

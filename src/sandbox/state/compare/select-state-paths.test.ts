@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { StateView } from "../../../runtime/runtime.ts";
+import type { StateView } from "../../../runtime/contract/state-store.ts";
 import { selectStatePaths } from "./select-state-paths.ts";
 
 const sandbox = { inside: { env: {}, home: "/home/user", workspace: "/srv/w", cwd: "/home/me/w" } } as unknown as StateView["sandbox"];

@@ -1,6 +1,6 @@
 import { BelljarError } from "../../../errors.ts";
 import { INSIDE } from "../../../protocol/inside.ts";
-import type { StateView } from "../../../runtime/runtime.ts";
+import type { StateView } from "../../../runtime/contract/state-store.ts";
 import { toKey } from "../../workspace/entry.ts";
 
 /** What programs keep for a while. It changes with nearly every command, and is nobody's work. */

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { BelljarError } from "../../../errors.ts";
 import type { Guest } from "../../../runtime/guest/guest.ts";
-import type { StateEntry, StateStore, StateView } from "../../../runtime/runtime.ts";
+import type { StateEntry, StateStore, StateView } from "../../../runtime/contract/state-store.ts";
 import { fromKey, parentKey, showPath } from "../../workspace/entry.ts";
 import type { ChangedPaths } from "../../wire/state-schemas.ts";
 import { hasSameAttributes } from "./attributes.ts";

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { StateEntry } from "../../../../src/runtime/runtime.ts";
+import type { StateEntry } from "../../../../src/runtime/contract/state-store.ts";
 import { giveToSandbox, openLayerLab } from "../../../support/layer-lab.ts";
 
 const whiteout = (path: string): Buffer => execFileSync("mknod", ["-m", "0", path, "c", "0", "0"]);

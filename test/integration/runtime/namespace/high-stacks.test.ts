@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { createGuest } from "../../../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../../../src/runtime/guest/guest.ts";
 import { openNamespaceRuntime } from "../../../../src/runtime/namespace/namespace-runtime.ts";
-import type { RunningSandbox } from "../../../../src/runtime/runtime.ts";
+import type { RunningSandbox } from "../../../../src/runtime/contract/run.ts";
 import { createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
 
 const BINARY = join(import.meta.dirname, "../../../../native/build/belljar-native");

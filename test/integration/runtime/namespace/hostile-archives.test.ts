@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { unpackArchive } from "../../../../src/runtime/namespace/states/unpack-archive.ts";
-import type { UnpackRequest } from "../../../../src/runtime/runtime.ts";
+import type { UnpackRequest } from "../../../../src/runtime/contract/state-store.ts";
 import { encodeEntry, paxRecords, piecesOf, type TarEntry, tarArchive } from "../../../support/tar-archive.ts";
 import { openUnpackLab, tellTree, type UnpackLab } from "../../../support/unpack-lab.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SandboxSpec } from "../../../../src/runtime/runtime.ts";
+import type { SandboxSpec } from "../../../../src/runtime/contract/sandbox-spec.ts";
 import { type ContractSandbox, soon } from "../../../contract/contract-sandbox.ts";
 import { idMapKinds } from "../../../security/support/id-maps.ts";
 import { addScratch, addShell, type ImageLab, openImageLab, put, whiteout } from "../../../support/image-lab.ts";

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { clearFolder } from "../../../../src/runtime/namespace/clear-folder.ts";
 import { encodeClearSpec } from "../../../../src/runtime/namespace/jail-spec.ts";
 import { runFolder } from "../../../../src/runtime/namespace/run-paths.ts";
-import type { Run } from "../../../../src/runtime/runtime.ts";
+import type { Run } from "../../../../src/runtime/contract/run.ts";
 import { type ContractSandbox, createSandbox, soon } from "../../../contract/contract-sandbox.ts";
 import { freeze, hideSocket } from "../../../support/freeze.ts";
 import { guestOf, keeperOf, untilThere } from "../../../support/home-traces.ts";

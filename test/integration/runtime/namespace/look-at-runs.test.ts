@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { encodeFields } from "../../../../src/protocol/fields.ts";
 import { encodeFrame } from "../../../../src/protocol/frames.ts";
 import { FRAME } from "../../../../src/protocol/wire.ts";
-import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../../src/runtime/contract/runtime.ts";
 import { createSandbox } from "../../../contract/contract-sandbox.ts";
 import { findSpeakers, freeze, LIES, replaceGuest } from "../../../support/freeze.ts";
 import { type Home, makeHome } from "../../../support/namespace-home.ts";

@@ -5,7 +5,7 @@ import { readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as moment } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../../src/runtime/contract/runtime.ts";
 import { BtrfsPool } from "../../../../src/runtime/namespace/btrfs-pool.ts";
 import { openStorage } from "../../../../src/runtime/namespace/storage.ts";
 import { createLocalSandboxes } from "../../../../src/sandbox/local-sandboxes.ts";

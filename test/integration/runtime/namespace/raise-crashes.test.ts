@@ -9,7 +9,7 @@ import { createKeeperClient } from "../../../../src/runtime/guest/keeper-client.
 import { openSocket } from "../../../../src/runtime/guest/open-socket.ts";
 import { LayerFolders, raisedName } from "../../../../src/runtime/namespace/states/layer-folders.ts";
 import { readStack, writeStack } from "../../../../src/runtime/namespace/states/stack-file.ts";
-import type { RunningSandbox } from "../../../../src/runtime/runtime.ts";
+import type { RunningSandbox } from "../../../../src/runtime/contract/run.ts";
 import { type ContractSandbox, createSandbox, soon } from "../../../contract/contract-sandbox.ts";
 import { guestOf as guestPid, keeperOf } from "../../../support/home-traces.ts";
 import { placeOf, startRun } from "../../../support/namespace-home.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import type { Guest } from "../../../../src/runtime/guest/guest.ts";
-import type { FrozenState, StateView } from "../../../../src/runtime/runtime.ts";
+import type { FrozenState, StateView } from "../../../../src/runtime/contract/state-store.ts";
 import { createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
 import { guestOf, openRaiseLab, tell, viewOf } from "../../../support/raise-lab.ts";
 import { isRoot } from "../../../security/support/outside.ts";

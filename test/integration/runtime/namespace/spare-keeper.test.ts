@@ -16,7 +16,7 @@ import { claimRunFolder, runFolder } from "../../../../src/runtime/namespace/run
 import { NamespaceSandbox } from "../../../../src/runtime/namespace/running-sandbox.ts";
 import { Spawner } from "../../../../src/runtime/namespace/spawner.ts";
 import { openBaseTemplate } from "../../../../src/runtime/namespace/template/base-template.ts";
-import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../../src/runtime/contract/runtime.ts";
 
 const TIMEOUT = { timeout: 30_000 };
 const isRoot = process.getuid?.() === 0;

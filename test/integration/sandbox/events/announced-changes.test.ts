@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { fakeRuntime } from "../../../../src/runtime/fake/fake-runtime.ts";
-import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../../src/runtime/contract/runtime.ts";
 import { Journal } from "../../../../src/sandbox/journal.ts";
 import type { Sandbox } from "../../../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../../../src/sandbox/sandbox.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { type FakeHost, fakeRuntime } from "../../../../src/runtime/fake/fake-runtime.ts";
-import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import type { Runtime } from "../../../../src/runtime/contract/runtime.ts";
 import { parseCreateOptions } from "../../../../src/sandbox/create-request.ts";
 import { Journal } from "../../../../src/sandbox/journal.ts";
 import { newRecord } from "../../../../src/sandbox/new-record.ts";
