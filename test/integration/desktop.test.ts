@@ -106,6 +106,14 @@ describe("a desktop that a model uses over MCP", () => {
     expect(await lab.use(name, args)).toMatchObject({ isError: true, text: expect.stringMatching(problem) });
   });
 
+  it("does what two callers ask at once one after the other", async () => {
+    const before = await now();
+    const [ones, twos] = ["1".repeat(60), "2".repeat(60)];
+    await Promise.all([ones, twos].map((text) => lab.use("computer_type", { text })));
+    await lab.use("computer_type", { text: ";both" });
+    expect([`${ones}${twos};both`, `${twos}${ones};both`]).toContain(await recordedSince(before, ";both"));
+  }, 60_000);
+
   it("leaves no key down when its caller goes", async () => {
     await lab.use("computer_key", { text: "Help" });
     const gone = new AbortController();

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { TurnsByKey } from "../../async/turns-by-key.ts";
 import type { Accept } from "../../catalog/accept.ts";
 import type { TextResult, Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
@@ -17,6 +18,9 @@ interface ComputerTool<Fields extends z.ZodRawShape> {
   readonly run: (display: OpenDisplay, args: z.output<z.ZodObject<Fields>>) => Promise<TextResult>;
 }
 
+/** Of the calls that use one display: keys of two of them would mix, and a click would land where the other one has moved. */
+const turns = new TurnsByKey();
+
 /** A tool that sees or uses the display of a sandbox. What is on it may act on anything. */
 export function computerTool<Fields extends z.ZodRawShape>({
   fields,
@@ -33,7 +37,9 @@ export function computerTool<Fields extends z.ZodRawShape>({
     value,
     async run(context, given) {
       const { sandbox, ...args } = given as z.output<z.ZodObject<Fields>> & { readonly sandbox?: string };
-      return run(await openDisplay({ context, sandbox }), args as z.output<z.ZodObject<Fields>>);
+      const display = await openDisplay({ context, sandbox });
+      const use = () => run(display, args as z.output<z.ZodObject<Fields>>);
+      return reads ? use() : turns.run(display.sandboxId, use, context.signal);
     },
   });
 }

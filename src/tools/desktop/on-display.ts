@@ -7,6 +7,7 @@ import { DISPLAY, type DesktopFacts, findDesktop } from "./display.ts";
 
 /** The display of a call's sandbox. */
 export interface OpenDisplay extends Pick<DesktopFacts, "width" | "height"> {
+  readonly sandboxId: string;
   /** Runs xdotool. Rejects with `ACTION_FAILED` if it says that it could not. Its `releases` are done then. */
   act(args: readonly string[], options?: ActOptions): Promise<string>;
   /** Runs another program, whose picture is its output. */
@@ -40,6 +41,7 @@ export async function openDisplay({
   const { width, height } = await findDesktop(sandbox, signal);
   const run = runsOn(sandbox, signal);
   return {
+    sandboxId: sandbox.id,
     width,
     height,
     async act(args, { timeoutMs = TIMEOUT_MS, releases = [] } = {}) {
