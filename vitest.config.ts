@@ -10,11 +10,21 @@ if (!existsSync(join(import.meta.dirname, "dist/.stamps.json")))
 /** Slow starts of Node come from this variable, and no child of a test needs it. */
 delete process.env["NODE_EXTRA_CA_CERTS"];
 
+const SHARED_BASES = "./test/support/share-base.ts";
+
 /** In every test that serves: each answer of a route is as the reference describes it. */
 const CHECK_ANSWERS = "test/support/check-answers.ts";
 
 const project = (name: string, include: readonly string[], testTimeout: number) => ({
-  test: { name, include: [...include], setupFiles: [CHECK_ANSWERS], testTimeout, hookTimeout: testTimeout, environment: "node" as const },
+  test: {
+    name,
+    include: [...include],
+    globalSetup: [SHARED_BASES],
+    setupFiles: [CHECK_ANSWERS],
+    testTimeout,
+    hookTimeout: testTimeout,
+    environment: "node" as const,
+  },
 });
 
 /** Its files share the modules that they import, which took longer to load than the tests to run: they change nothing that others see. */

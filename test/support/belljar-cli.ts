@@ -5,6 +5,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { hasSandboxes } from "./left-in-home.ts";
+import { makeSharingHome } from "./share-base.ts";
 
 const BELLJAR = join(import.meta.dirname, "../../bin/belljar.js");
 
@@ -54,6 +56,7 @@ export interface CliHome extends AsyncDisposable {
 export async function openCliHome({ apart = false } = {}): Promise<CliHome> {
   const folder = await mkdtemp(join(tmpdir(), "belljar-e2e-"));
   const home = join(folder, "home");
+  makeSharingHome(home);
   const own = {
     BELLJAR_HOME: home,
     BELLJAR_STORAGE: "home",
@@ -98,7 +101,7 @@ export async function openCliHome({ apart = false } = {}): Promise<CliHome> {
       };
     },
     async [Symbol.asyncDispose]() {
-      const { stdout } = await run(["sandbox", "list", "--json"]);
+      const { stdout } = hasSandboxes(home) ? await run(["sandbox", "list", "--json"]) : { stdout: "[]" };
       const ids = stdout.startsWith("[") ? (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id) : [];
       if (ids.length > 0) await run(["sandbox", "kill", ...ids]);
       await rm(folder, { recursive: true, force: true });

@@ -7,6 +7,7 @@ import { openRuntime } from "../../src/runtime/registry.ts";
 import type { Runtime } from "../../src/runtime/contract/runtime.ts";
 import type { WorkerHome } from "./home-worker.ts";
 import { untilUnmounted } from "./pool-traces.ts";
+import { makeSharingHome } from "./share-base.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 
@@ -21,6 +22,7 @@ export interface CrashHome extends WorkerHome, AsyncDisposable {
 export function openCrashHome(storage: WorkerHome["storage"], folder = tmpdir()): CrashHome {
   const root = realpathSync(mkdtempSync(join(folder, "bj-")));
   const home = join(root, "home");
+  makeSharingHome(home);
   const place: WorkerHome = {
     home,
     runtimeDirectory: join(root, "run"),

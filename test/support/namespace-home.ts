@@ -11,6 +11,7 @@ import type { Run, RunningSandbox } from "../../src/runtime/contract/run.ts";
 import type { Runtime } from "../../src/runtime/contract/runtime.ts";
 import { type ContractSandbox, soon } from "../contract/contract-sandbox.ts";
 import { outside } from "../security/support/outside.ts";
+import { makeSharingHome } from "./share-base.ts";
 
 export const BINARY = resolve(import.meta.dirname, "../../native/build/belljar-native");
 /** Built, as the package has them. */
@@ -30,6 +31,7 @@ export interface Home extends AsyncDisposable {
 
 export async function makeHome(): Promise<Home> {
   const path = await mkdtemp(join(tmpdir(), "bj-"));
+  makeSharingHome(path);
   const unmount = async (): Promise<void> => {
     if (isRoot) await outside(["umount", "--lazy", join(path, "pool")]);
   };

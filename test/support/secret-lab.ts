@@ -20,6 +20,7 @@ import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { removeFolder } from "../security/support/outside.ts";
 import { NO_LISTENERS } from "./no-listeners.ts";
 import { byName } from "./by-name.ts";
+import { makeSharingHome } from "./share-base.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const SANDBOX = { timeoutMs: 300_000, pids: 128 };
@@ -54,7 +55,8 @@ export interface Origin {
 export async function openSecretLab(): Promise<SecretLab> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "bjsec-")));
   const home = join(folder, "home");
-  await Promise.all([home, join(folder, "run")].map((path) => mkdir(path, { mode: 0o700 })));
+  makeSharingHome(home);
+  await mkdir(join(folder, "run"), { mode: 0o700 });
   const [records, reports, servers, made] = [[] as ConnectionRecord[], [] as string[], [] as Server[], [] as Sandbox[]];
   const names = new Map<string, readonly string[]>();
   const audit = createAuditLog({ home });

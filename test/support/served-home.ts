@@ -1,11 +1,13 @@
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { hasSandboxes, hasSnapshots } from "./left-in-home.ts";
+import { makeSharingHome } from "./share-base.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 export const CLI = join(ROOT, "bin/belljar.js");
@@ -26,7 +28,7 @@ export interface TestHome extends AsyncDisposable {
 export async function openTestHome(): Promise<TestHome> {
   const path = await mkdtemp(join(tmpdir(), "bjmcp-"));
   const env = { PATH: process.env["PATH"] ?? "", HOME: path };
-  await mkdir(join(path, ".belljar"), { mode: 0o700 });
+  makeSharingHome(join(path, ".belljar"));
   await writeFile(
     join(path, ".belljar/config.json"),
     JSON.stringify({ storage: "home", secretsKey: "file", runtimeDirectory: join(path, "run"), pool: { sandboxes: 0, programs: 0 } }),
@@ -37,10 +39,11 @@ export async function openTestHome(): Promise<TestHome> {
     env,
     belljar,
     async [Symbol.asyncDispose]() {
-      const live = JSON.parse(await belljar("sandbox", "list", "--json")) as { id: string }[];
+      const home = join(path, ".belljar");
+      const live = JSON.parse(hasSandboxes(home) ? await belljar("sandbox", "list", "--json") : "[]") as { id: string }[];
       for (const { id } of live) await belljar("sandbox", "kill", id);
       // Their files may have owners inside, whose folders an ordinary user cannot remove.
-      const kept = JSON.parse(await belljar("snapshot", "list", "--json")) as { id: string }[];
+      const kept = JSON.parse(hasSnapshots(home) ? await belljar("snapshot", "list", "--json") : "[]") as { id: string }[];
       if (kept.length > 0) await belljar("snapshot", "remove", ...kept.map(({ id }) => id));
       await rm(path, { recursive: true, force: true });
     },

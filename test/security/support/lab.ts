@@ -12,6 +12,7 @@ import type { Isolation, Runtime } from "../../../src/runtime/contract/runtime.t
 import type { SandboxSpec } from "../../../src/runtime/contract/sandbox-spec.ts";
 import type { Outcome } from "./outside.ts";
 import { outside, removeFolder } from "./outside.ts";
+import { makeSharingHome } from "../../support/share-base.ts";
 import { runOf, WITH_WORKSPACE } from "../../support/run-of.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -76,7 +77,7 @@ export async function openTestRuntime(
   runtimeDirectory: string,
   given: Pick<Partial<NamespaceRuntimeOptions>, "idMap" | "binary"> = {},
 ): Promise<Runtime> {
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  makeSharingHome(home);
   await mkdir(runtimeDirectory, { recursive: true, mode: 0o700 });
   return openNamespaceRuntime({
     home,
