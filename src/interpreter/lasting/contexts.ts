@@ -143,8 +143,7 @@ export async function listContexts(sandbox: Sandbox, signal: AbortSignal): Promi
 
 /** Stops the code that runs there, if any does. */
 export async function interruptContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
-  const { pid } = await knownContext(sandbox, id, signal);
-  if (pid !== undefined) await signalGroup(sandbox, { pid, signalNumber: SIGINT, signal });
+  await signalContext(sandbox, { id, signalNumber: SIGINT, signal });
 }
 
 /** Ends it and starts it again, without its variables, in the folder that is named, or else where commands start. */
@@ -156,11 +155,36 @@ export async function restartContext(sandbox: Sandbox, id: string, signal: Abort
   return { ...known, pid: process.pid };
 }
 
-/** Ends it, with the code that runs there. */
+/** Ends it, with the code that runs there, also where that listens to no signal. */
 export async function removeContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
-  const { pid } = await knownContext(sandbox, id, signal);
-  if (pid !== undefined) await signalGroup(sandbox, { pid, signalNumber: REMOVAL, signal });
+  await signalContext(sandbox, { id, signalNumber: REMOVAL, signal });
+  const taken = await unless(
+    "EXEC_TIMEOUT",
+    takeExit(sandbox, id, signal).then(() => true),
+  );
+  if (taken) return;
+  using _mark = markRemoved(sandbox, id);
+  await signalContext(sandbox, { id, signalNumber: SIGKILL, signal });
   await takeExit(sandbox, id, signal);
+  // By the time of this answer its run has heard of the end too, and has seen the mark.
+  if ((await listContexts(sandbox, signal)).some((one) => one.id === id)) await takeExit(sandbox, id, signal);
+}
+
+/** Contexts of this process's calls that end by a signal that says nothing of a removal. */
+const beingRemoved = new Set<string>();
+
+function markRemoved({ id: sandboxId }: Sandbox, id: string): Disposable {
+  const mark = `${sandboxId} ${id}`;
+  beingRemoved.add(mark);
+  return { [Symbol.dispose]: () => void beingRemoved.delete(mark) };
+}
+
+async function signalContext(
+  sandbox: Sandbox,
+  { id, ...how }: { readonly id: string; readonly signalNumber: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const { pid } = await knownContext(sandbox, id, how.signal);
+  if (pid !== undefined) await signalGroup(sandbox, { pid, ...how });
 }
 
 /** Rejects with `LANGUAGE_UNAVAILABLE`, or with `FILE_EXISTS` if the context is there. */
@@ -242,10 +266,11 @@ interface Failed {
 async function replace(sandbox: Sandbox, named: NamedContext, { process, findUsedUp }: Failed): Promise<LostContext> {
   process.kill(SIGKILL);
   const exit = await settleWithin(process.exited, { timeoutMs: KILL_MS });
+  const isRemoved = beingRemoved.has(`${sandbox.id} ${named.id}`);
   await process[Symbol.asyncDispose]();
   const known = exit === "late" ? undefined : exit;
   const usedUp = known && (await findUsedUp(known));
-  const startsAgain = known?.signal !== `SIG${REMOVAL}`;
+  const startsAgain = !isRemoved && known?.signal !== `SIG${REMOVAL}`;
   if (!startsAgain) return { exit: known, usedUp, startsAgain };
   // Without memory or disk it cannot start now. The next run tries again, and says so.
   const again = await start(sandbox, named, {}).catch((error: unknown) => {

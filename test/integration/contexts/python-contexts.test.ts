@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listContexts } from "../../../src/interpreter/lasting/contexts.ts";
+import { createContext, listContexts, removeContext } from "../../../src/interpreter/lasting/contexts.ts";
 import { shareContexts, soon, streamsOf } from "../../support/context-lab.ts";
 
 const contexts = shareContexts("python");
@@ -61,6 +61,19 @@ describe("a hostile Python context", () => {
   it("that writes garbage on its channel is heard no more than its own words", async () => {
     const garbage = "import os\nos.write(3, b'{\"type\":\\n' + os.urandom(1000) + b'\\n[[[[\\n')\nprint('still')";
     expect(streamsOf(await run(garbage))[0]).toBe("still\n");
+  });
+
+  it("is removed also while code runs there that listens to no signal", async () => {
+    const { id } = await createContext(contexts.sandbox(), { language: "python" });
+    const code = `import signal
+for number in set(signal.valid_signals()) - {9, 19}: signal.signal(number, signal.SIG_IGN)
+print("deaf", flush=True)
+while True: pass`;
+    let removed: Promise<void> | undefined;
+    const { lost } = await run(code, { contextId: id, onOutput: () => void (removed = removeContext(contexts.sandbox(), id, soon())) });
+    await removed;
+    expect(lost).toMatchObject({ exit: { signal: "SIGKILL" }, startsAgain: false });
+    expect((await listContexts(contexts.sandbox(), soon())).map((one) => one.id)).not.toContain(id);
   });
 
   it("that floods its channel is bounded, and interrupted if a line has no end", async () => {

@@ -5,7 +5,7 @@ import type { IsSelected } from "./select-state-paths.ts";
 
 /** More are too many to be held at once. */
 const CHANGES_MAX = 100_000;
-/** Of their names and extended attributes. */
+/** Of their names, texts of links and extended attributes. */
 const TEXTS_MAX_BYTES = 64 * 1024 * 1024;
 
 export interface Collecting {
@@ -42,7 +42,8 @@ export async function collectChanges(from: StateView, to: StateView, { states, i
 
 function bytesOf(key: string, { before, after }: StateChange): number {
   const attributes = [...(before?.attributes ?? []), ...(after?.attributes ?? [])];
-  return attributes.reduce((bytes, [name, value]) => bytes + name.length + value.length, key.length);
+  const texts = key.length + (before?.target?.length ?? 0) + (after?.target?.length ?? 0);
+  return attributes.reduce((bytes, [name, value]) => bytes + name.length + value.length, texts);
 }
 
 /** The same for who must know all. Rejects with `FILE_TOO_LARGE`. */

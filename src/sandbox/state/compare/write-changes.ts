@@ -42,6 +42,8 @@ class Writing {
   readonly #sources: WriteSources;
   readonly #hand: GuestHand;
   readonly #conflicts = new Map<string, Conflict>();
+  /** Folders above them. */
+  readonly #holding = new Set<string>();
   readonly #changed = new Set<string>();
   /** What was written of a file that has several names. */
   readonly #files = new Map<string, PathWrite>();
@@ -73,17 +75,14 @@ class Writing {
       if (!(cause instanceof BelljarError) || !cause.code.match(OF_ONE_PATH)) throw cause;
       this.#changed.delete(write.key);
       this.#conflicts.set(write.key, { path: showPath(fromKey(write.key)), reason: cause.message });
+      for (let above = parentKey(write.key); above !== "" && !this.#holding.has(above); above = parentKey(above)) this.#holding.add(above);
     }
   }
 
   async #remove({ key, now }: PathWrite): Promise<void> {
-    if (now?.type === "directory" && this.#keepsSomething(key))
+    if (now?.type === "directory" && this.#holding.has(key))
       throw new BelljarError("DIRECTORY_NOT_EMPTY", "something in it could not be removed");
     await this.#hand.remove(fromKey(key));
-  }
-
-  #keepsSomething(folder: string): boolean {
-    return [...this.#conflicts.keys()].some((key) => key.startsWith(`${folder}/`));
   }
 
   /** What should hold it could not be made. */
