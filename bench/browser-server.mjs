@@ -51,7 +51,7 @@ export async function openHostBrowser() {
   const { chromium } = createRequire(import.meta.url)("playwright-core");
   const { commandLine } = await import("../dist/lib/browser/flags.js");
   const profile = mkdtempSync(join(MEMORY, "bjb-profile-"));
-  const args = commandLine({ profile, hostName: hostname() });
+  const args = commandLine({ profile, hostName: hostname(), network: "sandbox" });
   const viewport = { width: 1280, height: 720 };
   const context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args, ignoreDefaultArgs: true, viewport });
   const server = spawn(process.execPath, [SITE], { stdio: ["ignore", "pipe", "inherit"] });

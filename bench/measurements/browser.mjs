@@ -39,7 +39,7 @@ async function firstNavigate(home, { browsers, NAVIGATE }) {
   };
   const onHost = async () => {
     const profile = mkdtempSync(join(MEMORY, "bjb-profile-"));
-    const args = commandLine({ profile, hostName: hostname() });
+    const args = commandLine({ profile, hostName: hostname(), network: "sandbox" });
     const took = await timed(
       async () => {
         const context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args, ignoreDefaultArgs: true });

@@ -6,6 +6,7 @@ import type { BrowserAction } from "./actions/action.ts";
 import type { CalledAnswer, DriverConnection } from "./driver-connection.ts";
 import { MESSAGE_MAX_BYTES } from "./frames.ts";
 import { startDriver } from "./start-driver.ts";
+import type { DriverOptions } from "./wire.ts";
 import { ToldInside } from "./told-inside.ts";
 
 export interface BrowsersOptions {
@@ -15,6 +16,8 @@ export interface BrowsersOptions {
   readonly idleMs: number;
   /** A tab that is not its session's current one is frozen after so long without a call. Default: a minute. */
   readonly restMs?: number | undefined;
+  /** Where pages go out. Default: by the proxy of their sandbox. */
+  readonly network?: DriverOptions["network"] | undefined;
 }
 
 export interface BrowserCall {

@@ -1,3 +1,5 @@
+import type { DriverOptions } from "./wire.ts";
+
 /** A flag that Chromium is started with, and why. `docs/reference/browser-flags.md` has the same table, made of this one. */
 export interface Flag {
   readonly flag: string;
@@ -70,33 +72,46 @@ export const ENABLED_FEATURES: readonly Flag[] = [
   { flag: "CDPScreenshotNewSurface", reason: "Screenshots of what is out of view, without a change of the window." },
 ];
 
-/** What each browser has of its own. The text after `=` stands for the value. */
+/**
+ * What each browser has of its own. The text after `=` stands for the value. In a machine that Belljar runs inside of there is no proxy of a
+ * sandbox: without the flags of one Chromium reads the variables `http_proxy`, `https_proxy` and `no_proxy` by itself.
+ */
 export const OWN_FLAGS: readonly Flag[] = [
   { flag: "--user-data-dir=FOLDER", reason: "The profile, in the home of the sandbox's user: `~/.cache/belljar-browser/profile`." },
-  {
-    flag: "--proxy-server=http://127.0.0.1:3128",
-    reason:
-      "The way out of the sandbox, as its commands use it. What it does not carry, no page reaches; the sandbox's own ports are asked directly.",
-  },
-  {
-    flag: "--proxy-bypass-list=<-loopback>;localhost;*.localhost;127.0.0.0/8;[::1];ID",
-    reason:
-      "The sandbox's own servers, which no proxy reaches. Without the first word Chromium would ask link-local addresses past the proxy too, such as that of a cloud's metadata.",
-  },
+  ...proxyFlags("ID"),
   { flag: "--window-size=1280,720", reason: "How large a page is shown until somebody says otherwise." },
   { flag: "about:blank", reason: "The first tab starts with the browser, not after it." },
 ];
+export interface CommandLine {
+  readonly profile: string;
+  readonly hostName: string;
+  readonly network: DriverOptions["network"];
+}
 
-export function commandLine({ profile, hostName }: { readonly profile: string; readonly hostName: string }): readonly string[] {
+export function commandLine({ profile, hostName, network }: CommandLine): readonly string[] {
   const names = (features: readonly Flag[]): string => features.map(({ flag }) => flag).join(",");
   return [
     ...FLAGS.map(({ flag }) => flag),
     `--disable-features=${names(DISABLED_FEATURES)}`,
     `--enable-features=${names(ENABLED_FEATURES)}`,
     `--user-data-dir=${profile}`,
-    "--proxy-server=http://127.0.0.1:3128",
-    `--proxy-bypass-list=<-loopback>;localhost;*.localhost;127.0.0.0/8;[::1];${hostName}`,
+    ...(network === "sandbox" ? proxyFlags(hostName).map(({ flag }) => flag) : []),
     "--window-size=1280,720",
     "about:blank",
+  ];
+}
+
+function proxyFlags(hostName: string): readonly Flag[] {
+  return [
+    {
+      flag: "--proxy-server=http://127.0.0.1:3128",
+      reason:
+        "The way out of the sandbox, as its commands use it. What it does not carry, no page reaches; the sandbox's own ports are asked directly.",
+    },
+    {
+      flag: `--proxy-bypass-list=<-loopback>;localhost;*.localhost;127.0.0.0/8;[::1];${hostName}`,
+      reason:
+        "The sandbox's own servers, which no proxy reaches. Without the first word Chromium would ask link-local addresses past the proxy too, such as that of a cloud's metadata.",
+    },
   ];
 }

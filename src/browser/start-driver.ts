@@ -22,16 +22,21 @@ export interface StartOptions {
   readonly idleMs: number;
   /** Default: a minute. */
   readonly restMs?: number | undefined;
+  /** Default: that of a sandbox. */
+  readonly network?: DriverOptions["network"] | undefined;
   /** Aborting gives the start up. */
   readonly signal: AbortSignal;
 }
 
 /** Starts the driver, and with it the browser. Resolves once Chromium runs. Rejects with `BROWSER_UNAVAILABLE` where none can run. */
-export async function startDriver(sandbox: Place, { path, idleMs, restMs = REST_MS, signal }: StartOptions): Promise<DriverConnection> {
+export async function startDriver(
+  sandbox: Place,
+  { path, idleMs, restMs = REST_MS, network = "sandbox", signal }: StartOptions,
+): Promise<DriverConnection> {
   await assertMemory(sandbox);
   const { guest } = sandbox;
   const executables = path === undefined ? [DEBIAN] : [path, DEBIAN];
-  const process = await keep(guest, { executables, restMs });
+  const process = await keep(guest, { executables, restMs, network });
   const clear = async (pid: number): Promise<void> => {
     const options = { group: true, signal: AbortSignal.timeout(CLEAR_MS) };
     // Nothing is left of it, or the sandbox has ended.

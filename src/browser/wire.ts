@@ -55,4 +55,6 @@ export interface DriverOptions {
   readonly executables: readonly string[];
   /** A tab that is not its session's current one is frozen after so long without a call. */
   readonly restMs: number;
+  /** Where pages go out: `sandbox` has the proxy of a sandbox, `machine` what its variables say, or no proxy. */
+  readonly network: "sandbox" | "machine";
 }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPortForward, type PortForward } from "../../src/network/ports/port-forward.ts";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { findChromium } from "../support/chromium.ts";
 import { type ContextLab, openContextLab } from "../support/context-lab.ts";
 import { NO_LISTENERS } from "../support/no-listeners.ts";
 import { verifies } from "./verifies.ts";
@@ -13,6 +14,16 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const PORT = 6060;
 const START = `${ROOT}/deploy/service-image/start.sh`;
 const patiently = () => AbortSignal.timeout(150_000);
+
+/** Of the machine: what has no proxy of a sandbox goes out by it. */
+const PROXY_PORT = 8118;
+const PROXY = `import http.server
+class Proxy(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<title>by the proxy</title><p>" + self.path.encode() + b"</p>")
+http.server.ThreadingHTTPServer(("127.0.0.1", ${PROXY_PORT}), Proxy).serve_forever()`;
 
 type Process = Awaited<ReturnType<Guest["exec"]>>;
 
@@ -24,7 +35,7 @@ describe("the tool server of a machine that somebody else made", () => {
   let server: Process;
 
   async function start(env: Readonly<Record<string, string>> = {}, ...argv: readonly string[]): Promise<Process> {
-    const own = { WORKSPACE_DIR: "/home/user/work", LOCAL_SECRET: "of the server", ...env };
+    const own = { WORKSPACE_DIR: "/home/user/work", LOCAL_SECRET: "of the server", http_proxy: `http://127.0.0.1:${PROXY_PORT}`, ...env };
     return machine.guest.exec({ argv: ["sh", START, ...argv], env: own, signal: AbortSignal.timeout(120_000) });
   }
 
@@ -99,6 +110,16 @@ describe("the tool server of a machine that somebody else made", () => {
       expect((await fetch(url(path))).status, path).toBe(404);
     const doctor = (await (await fetch(url("/v1/doctor"))).json()) as { runtime: string; checks: { state: string }[] };
     expect([doctor.runtime, new Set(doctor.checks.map(({ state }) => state))]).toEqual(["host", new Set(["absent"])]);
+  }, 60_000);
+
+  it("opens pages as the machine's own programs do", async ({ skip }) => {
+    if (findChromium() === undefined) return skip("there is no chromium (apt-get install chromium)");
+    await using proxy = await machine.guest.exec({ argv: ["python3", "-c", PROXY], signal: patiently() });
+    await machine.guest.run({ argv: ["sh", "-c", `until curl -s 127.0.0.1:${PROXY_PORT}; do sleep 0.1; done`], signal: patiently() });
+    await using client = Object.assign(await connect(), { [Symbol.asyncDispose]: async () => client.close() });
+    expect(await call(client, "browser_navigate", { url: "http://machine.example/page" })).toContain("by the proxy");
+    expect(await call(client, "browser_snapshot", {})).toContain("http://machine.example/page");
+    proxy.kill();
   }, 60_000);
 
   it("is one machine for every token, and says what is left when a command has ended what serves it", async () => {

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { hostname } from "node:os";
 import type { BrowserContext } from "playwright-core";
 import { commandLine } from "../flags.ts";
+import type { DriverOptions } from "../wire.ts";
 import { DriverError } from "./driver-error.ts";
 import { loadPlaywright } from "./load-playwright.ts";
 import { registerEyes } from "./page-eyes.ts";
@@ -23,11 +24,11 @@ export interface Launched {
  * Starts Chromium, and loads playwright meanwhile: each takes about as long. So the process is made here, with a command line of ours alone, and
  * playwright is given it when it would make one.
  */
-export async function launchChromium(executables: readonly string[], folders: BrowserFolders): Promise<Launched> {
+export async function launchChromium({ executables, network }: DriverOptions, folders: BrowserFolders): Promise<Launched> {
   const executable = executables.find((path) => existsSync(path));
   if (executable === undefined) throw unavailable(executables);
   prepareProfile(folders);
-  const args = commandLine({ profile: folders.profile, hostName: hostname() });
+  const args = commandLine({ profile: folders.profile, hostName: hostname(), network });
   // Of the driver's own process group, which the guest kills as one.
   const child = spawn(executable, args, { stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"] });
   const died = diesEarly(child);

@@ -9,14 +9,14 @@ import type { Place } from "./session.ts";
 import { Sessions } from "./sessions.ts";
 
 /** Starts the browser and serves its channel. The process ends with the browser. */
-export async function serve(channel: Channel, { executables, restMs }: DriverOptions): Promise<void> {
+export async function serve(channel: Channel, options: DriverOptions): Promise<void> {
   const folders = browserFolders();
   try {
-    const { context, child } = await launchChromium(executables, folders);
+    const { context, child } = await launchChromium(options, folders);
     child.once("exit", () => process.exit(1));
     await restoreCookies(context, folders);
     await channel.send({ type: "ready", version: context.browser()?.version() ?? "" });
-    const driver = new Driver({ channel, context, folders, restMs });
+    const driver = new Driver({ channel, context, folders, restMs: options.restMs });
     channel.listen((message) => void driver.take(message));
   } catch (error) {
     await channel.send({ type: "failed", error: toFailure(error, "BROWSER_UNAVAILABLE") });

@@ -169,7 +169,8 @@ export async function openLocalStack(
   const texts = openTexts();
   const pool = openPool(config, use);
   const templates = new StoredTemplates(config.home, report);
-  const browsers = openOnce(async () => new (await import("../../browser/browsers.ts")).Browsers(config.browser));
+  const browsing = { ...config.browser, ...(inside && { network: "machine" as const }) };
+  const browsers = openOnce(async () => new (await import("../../browser/browsers.ts")).Browsers(browsing));
   const beforeFreeze: BeforeFreeze = async (run, signal) => (await browsers.current())?.keep(run, signal);
   const parts = {
     runtimes,
