@@ -33,7 +33,7 @@ describe("belljar", () => {
 
   it("names every bad setting and starts nothing", async () => {
     await using cli = await openCliHome();
-    await mkdir(cli.home);
+    await mkdir(cli.home, { recursive: true });
     await writeFile(join(cli.home, "config.json"), JSON.stringify({ port: -1, colour: "red" }));
     const { code, stderr } = await cli.run(["sandbox", "list"]);
     expect(code).toBe(1);

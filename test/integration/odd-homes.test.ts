@@ -32,12 +32,12 @@ describe("a home", () => {
 
   it.skipIf(!isRoot)("is not somebody else's (skipped without root, who alone gives files away)", async () => {
     await using cli = await openCliHome();
-    await mkdir(cli.home);
-    await chown(cli.home, NOBODY, NOBODY);
-    const tried = await cli.run(["sandbox", "create"]);
+    const env = { BELLJAR_HOME: join(cli.folder, "nobodys") };
+    await mkdir(env.BELLJAR_HOME);
+    await chown(env.BELLJAR_HOME, NOBODY, NOBODY);
+    const tried = await cli.run(["sandbox", "create"], { env });
     expect(tried).toMatchObject({ code: 1, stderr: expect.stringContaining(`belongs to uid ${NOBODY}`) });
-    expect(await readdir(cli.home)).toEqual([]);
-    await chown(cli.home, 0, 0);
+    expect(await readdir(env.BELLJAR_HOME)).toEqual([]);
   });
 
   it.skipIf(!isRoot)(

@@ -149,7 +149,7 @@ describe("client list", () => {
 
   it("reads mcp.json of the home without --config", async () => {
     await using cli = await openCliHome();
-    mkdirSync(cli.home);
+    mkdirSync(cli.home, { recursive: true });
     renameSync(writeMcpConfig(cli.folder, { rich: richServer() }), join(cli.home, "mcp.json"));
     expect((await cli.run(["client", "call", "rich", "add", "a=2"])).stdout).toBe("2\n");
   });
