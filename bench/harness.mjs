@@ -1,7 +1,7 @@
 /** What the measurements share: the floor, samples, and a home of their own. */
 import { spawn, spawnSync } from "node:child_process";
 import { once, setMaxListeners } from "node:events";
-import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, statfsSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, statfsSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -71,10 +71,15 @@ export async function spawnPlain(command, args = [], { stdout = "ignore", env = 
 export const FLOOR = { what: "spawn /bin/true (F)", run: () => spawnPlain("/bin/true") };
 export const PYTHON = { what: "python3 -c", run: () => spawnPlain("/usr/bin/python3", ["-c", "print(6 * 7)"], { stdout: "pipe" }) };
 
+/** The variable with the folder that the homes of one run have their base in. */
+export const BASES = "BELLJAR_BENCH_BASES";
+
 /** A home in a temporary folder, with the defaults of a new one. Closing it leaves nothing. */
 export async function openHome({ storage = "auto" } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "bjb-"));
   const home = join(folder, "home");
+  mkdirSync(join(home, "templates"), { recursive: true, mode: 0o700 });
+  symlinkSync(process.env[BASES], join(home, "templates/base"));
   const env = {
     PATH: process.env.PATH,
     HOME: folder,

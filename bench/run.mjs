@@ -1,9 +1,11 @@
 /** `npm run bench [-- --only NAME] [--quick] [--json FILE] [--markdown FILE]`: the figures of docs/benchmarks.md on this machine, as the present user and, when that is root, as an ordinary one too. */
-import { readdirSync, writeFileSync } from "node:fs";
+import { chownSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Problem, ROOT, cleanEnv, main, run, say } from "../scripts/lib.mjs";
 import { openTestUser } from "../scripts/test-user.mjs";
+import { BASES } from "./harness.mjs";
 import { describeMachine } from "./machine.mjs";
 import { measure } from "./measurement.mjs";
 import { writeReport } from "./report.mjs";
@@ -21,11 +23,24 @@ const OPTIONS = {
   from: { type: "string", default: "bench/measurements" },
 };
 
+/** The folder in which all homes have their base: none is measured while it makes one. */
+function openBases({ uid, gid }) {
+  const folder = mkdtempSync(join(tmpdir(), "bjb-bases-"));
+  if (uid !== undefined) chownSync(folder, uid, gid);
+  return folder;
+}
+
 async function measureAs(who, names, person) {
   const rows = [];
-  for (const name of names) {
-    say(`Measuring ${name}, as ${who} ...`);
-    rows.push(...(await measure(name, person)));
+  const bases = openBases(person.options);
+  const options = { ...person.options, env: { ...person.options.env, [BASES]: bases } };
+  try {
+    for (const name of names) {
+      say(`Measuring ${name}, as ${who} ...`);
+      rows.push(...(await measure(name, { ...person, options })));
+    }
+  } finally {
+    rmSync(bases, { recursive: true, force: true });
   }
   process.stdout.write(`\nAs ${who}:\n\n${textTable(rows)}\n\n`);
   for (const { what, note } of rows.filter((row) => row.note)) process.stdout.write(`${what}: ${note}\n`);

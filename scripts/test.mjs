@@ -84,7 +84,7 @@ const failures = [];
 /** Shows that the fuzzers work, and finds what is near; `npm run fuzz` looks for an hour. */
 async function fuzz() {
   say("\n== fuzzers");
-  const argv = [process.execPath, "scripts/fuzz.mjs", "--seconds", "5"];
+  const argv = [process.execPath, "scripts/fuzz.mjs", "--seconds", "2"];
   const { code, text } = await runAndRead(argv, { cwd: ROOT, env: cleanEnv() });
   addUp("of the fuzzers", code, text);
   if (code !== 0) fail("the fuzzers");
