@@ -28,7 +28,7 @@ function roomOf(file: string): string {
   if (first === "errors.ts" || first === "index.ts" || first === "client.ts") return first.slice(0, -3);
   if (first === "mcp") return second === "client" || second === "proxy" ? `mcp/${second}` : first;
   if (first !== "runtime") return first;
-  return second === "runtime.ts" || second === "registry.ts" || second === "guest" ? `runtime/${second}` : "runtime/<one>";
+  return second === "contract" || second === "registry.ts" || second === "guest" ? `runtime/${second}` : "runtime/<one>";
 }
 
 function isAllowed(allowed: string, from: string, to: Import): boolean {
