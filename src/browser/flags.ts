@@ -39,6 +39,11 @@ export const FLAGS: readonly Flag[] = [
   { flag: "--disable-field-trial-config", reason: "Every Chromium of one version behaves alike." },
   { flag: "--disable-background-networking", reason: "Chromium's own traffic: it would fill the audit, and a policy would refuse it." },
   { flag: "--disable-component-update", reason: "The same: updates of components." },
+  {
+    flag: "--component-updater=url-source=http://127.0.0.1:9/",
+    reason:
+      "The same: a list of models is asked for all the same, a second after the start. Nobody answers at this port of the sandbox, and nothing that is not signed would be taken.",
+  },
   { flag: "--disable-sync", reason: "The same: accounts." },
   { flag: "--disable-domain-reliability", reason: "The same: reports on sites that fail." },
   { flag: "--metrics-recording-only", reason: "The same: metrics are not sent." },
