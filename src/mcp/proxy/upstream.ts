@@ -116,7 +116,8 @@ export class Upstream implements AsyncDisposable {
     this.restored = this.refresh().catch((cause: unknown) => report(String(cause)));
     const take = (listed: Listed): Promise<void> => this.#take(listed);
     const key = isShared ? SHARED : LISTS;
-    this.#lists = new ServerLists({ name: server.name, instances: this.#instances, key, take, report, stateChanged });
+    const { owner } = parts;
+    this.#lists = new ServerLists({ name: server.name, owner, instances: this.#instances, key, take, report, stateChanged });
   }
 
   /** Resolves once it has what is known of it from before this process. */

@@ -22,7 +22,15 @@ it("tries a server again as soon as a person has logged in", async () => {
   const next = (): Promise<void> => new Promise((resolve) => void waiting.push(resolve));
   const first = next();
   const report = (problem: string): void => void problems.push(problem);
-  await using lists = new ServerLists({ name: "far", key: "lists", instances, take: async () => undefined, report, stateChanged });
+  await using lists = new ServerLists({
+    name: "far",
+    owner: "ann",
+    key: "lists",
+    instances,
+    take: async () => undefined,
+    report,
+    stateChanged,
+  });
   await first;
   expect([lists.state.state, starts]).toEqual(["needs_login", 1]);
   const second = next();
