@@ -14,9 +14,9 @@ describe("the tokens of JSON", () => {
     expect(count(text)).toBe(tokens);
   });
 
-  it("count tenfold for an entry that whoever reads a message looks at, and once below", () => {
-    expect(count('{"a":1}')).toBe(1 + 1 + 10 + 1);
-    expect(count('{"a":{"b":{"c":1}}}')).toBe(3 * 13);
+  it("count many times for an entry that whoever reads a message looks at, and once below", () => {
+    expect(count('{"a":1}')).toBe(1 + 1 + 25 + 1);
+    expect(count('{"a":{"b":{"c":1}}}')).toBe(3 * 28);
     expect(count('[[[{"a":1}]]]')).toBe(3 + 1 + 1 + 1 + 1 + 3);
   });
 

@@ -5,7 +5,7 @@ export const TOKEN_BYTES = 64;
 /** A message, its parameters, and what belongs to the protocol in them: whoever reads a message looks at each entry there, several times. */
 const LOOKED_AT_LEVELS = 3;
 /** What such an entry counts for. */
-const LOOKED_AT = 10;
+const LOOKED_AT = 25;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -23,19 +23,25 @@ for (const byte of Buffer.from("}]")) LEVELS[byte] = -1;
  * line, as JSON has it: what is no JSON can hide nothing that comes after it.
  */
 export class JsonTokens {
+  readonly #max: number;
   #count = 0;
   #level = 0;
   #isText = false;
   #isEscaped = false;
 
+  /** `max`: it counts no further than to one more, or a few. */
+  constructor(max: number = TOKENS_MAX) {
+    this.#max = max;
+  }
+
   get count(): number {
     return this.#count;
   }
 
-  /** Counts no further than to one more than are read, or a few. */
   add(piece: Uint8Array): void {
+    const max = this.#max;
     let [count, level, isText, isEscaped] = [this.#count, this.#level, this.#isText, this.#isEscaped];
-    for (let at = 0; at < piece.length && count <= TOKENS_MAX; at += 1) {
+    for (let at = 0; at < piece.length && count <= max; at += 1) {
       const byte = piece[at] ?? 0;
       if (byte === LINE_FEED || byte === CARRIAGE_RETURN) isText = isEscaped = false;
       else if (isEscaped) isEscaped = false;
@@ -61,13 +67,13 @@ export class JsonTokens {
 }
 
 /** The tokens of the JSON, as `JsonTokens` counts them. */
-export function countTokens(json: Uint8Array): number {
-  const tokens = new JsonTokens();
+export function countTokens(json: Uint8Array, max?: number): number {
+  const tokens = new JsonTokens(max);
   tokens.add(json);
   return tokens.count;
 }
 
-/** Whether JSON has more values than are read without a notable stop of this process. */
-export function hasManyTokens(json: Uint8Array): boolean {
-  return countTokens(json) > TOKENS_MAX;
+/** Whether JSON has more tokens than that. Default: more than are read without a notable stop of this process. */
+export function hasManyTokens(json: Uint8Array, max: number = TOKENS_MAX): boolean {
+  return countTokens(json, max) > max;
 }

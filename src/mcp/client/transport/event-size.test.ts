@@ -4,7 +4,7 @@ import { EventSize } from "./event-size.ts";
 import { MESSAGE_MAX_BYTES } from "./message-lines.ts";
 
 const newSize = (): EventSize => new EventSize(() => new BelljarError("RESULT_TOO_LARGE", "too large"));
-const VALUES = `data: [${"[],".repeat(50_000)}0]`;
+const VALUES = `data: [${"[],".repeat(120_000)}0]`;
 
 it.each(["\n\n", "\r\n\r\n", "\r\r", "\n\r\n"])("counts each event alone that ends with %j, wherever the bytes are cut", (end) => {
   const bytes = Buffer.from(`${VALUES}${end}`.repeat(3));
@@ -12,7 +12,7 @@ it.each(["\n\n", "\r\n\r\n", "\r\r", "\n\r\n"])("counts each event alone that en
     const size = newSize();
     let tokens = 0;
     for (let at = 0; at < bytes.length; at += piece) tokens += size.add(bytes.subarray(at, at + piece));
-    expect(tokens).toBe(3 * (3 * 50_000 + 2 + 10));
+    expect(tokens).toBe(3 * (3 * 120_000 + 2 + 25));
   }
 });
 
