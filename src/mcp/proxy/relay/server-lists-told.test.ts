@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
+import { ListBudget, ListShare } from "./list-budget.ts";
 import type { Listed } from "./list-server.ts";
 import { keyOf } from "./relay-context.ts";
 import { ServerLists } from "./server-lists.ts";
@@ -19,6 +20,7 @@ it("tells of the first that it leaves out of each list", async () => {
   await using _lists = new ServerLists({
     key: "lists",
     name: "any",
+    share: new ListShare(new ListBudget(), "any"),
     owner: "ann",
     instances,
     take: async (one) => resolve(one),
@@ -45,7 +47,8 @@ it("takes another caller's instance that tells of a change for a hint, and lists
   let told: () => void = () => undefined;
   const next = (): Promise<void> => new Promise((resolve) => (told = resolve));
   const take = async ({ tools }: Listed): Promise<void> => (listed.push(tools[0]?.["name"]), told());
-  const parts = { name: "any", key: "lists", owner: "ann", report: () => undefined, stateChanged: () => undefined };
+  const share = new ListShare(new ListBudget(), "any");
+  const parts = { name: "any", share, key: "lists", owner: "ann", report: () => undefined, stateChanged: () => undefined };
   const first = next();
   await using lists = new ServerLists({ ...parts, instances, take });
   await first;

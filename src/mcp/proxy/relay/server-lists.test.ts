@@ -3,6 +3,7 @@ import { BelljarError } from "../../../errors.ts";
 import { LoginWanted } from "../../client/oauth/server-login.ts";
 import { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
+import { ListBudget, ListShare } from "./list-budget.ts";
 import { ServerLists } from "./server-lists.ts";
 
 // What would try again by itself never does.
@@ -26,6 +27,7 @@ it("tries a server again as soon as a person has logged in", async () => {
     name: "far",
     owner: "ann",
     key: "lists",
+    share: new ListShare(new ListBudget(), "far"),
     instances,
     take: async () => undefined,
     report,

@@ -3,6 +3,7 @@ import { BelljarError } from "../../../errors.ts";
 import { loginWanted } from "../../client/oauth/server-login.ts";
 import type { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
+import type { ListShare, TakeBytes } from "./list-budget.ts";
 import { type Listed, listServer } from "./list-server.ts";
 import { holderOf } from "./relay-context.ts";
 
@@ -20,6 +21,8 @@ export interface ServerListsOptions {
   readonly key: string;
   /** The id of whoever owns the server: an instance of theirs lists too, once it says that its lists are others. */
   readonly owner: string;
+  /** What its lists may take. Disposed with this. */
+  readonly share: ListShare;
   /** Is given each new list. */
   readonly take: (listed: Listed) => Promise<void>;
   readonly report: (problem: string) => void;
@@ -86,6 +89,7 @@ export class ServerLists implements AsyncDisposable {
     this.#closing.abort();
     this.#wake();
     await this.#looking;
+    this.#options.share[Symbol.dispose]();
   }
 
   #want(): void {
@@ -118,9 +122,11 @@ export class ServerLists implements AsyncDisposable {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { instances, take, stateChanged } = this.#options;
+    const { instances, take, share, stateChanged } = this.#options;
     try {
-      await instances.use(this.#key(), this.#closing.signal, async ({ session }) => take(await listServer(session, this.#listing())));
+      await instances.use(this.#key(), this.#closing.signal, async ({ session }) =>
+        take(await share.replace((room) => listServer(session, this.#listing(room)))),
+      );
       this.#state = { state: "ready" };
       this.#failures = 0;
     } catch (cause) {
@@ -142,9 +148,9 @@ export class ServerLists implements AsyncDisposable {
     return (this.#teller && this.#mayList(this.#teller) && instances.keyOf(this.#teller)) || key;
   }
 
-  #listing(): Parameters<typeof listServer>[1] {
+  #listing(take: TakeBytes): Parameters<typeof listServer>[1] {
     const { name, report } = this.#options;
-    return { name, report, signal: this.#closing.signal, leftOut: (field) => this.#leftOut(field) };
+    return { name, report, take, signal: this.#closing.signal, leftOut: (field) => this.#leftOut(field) };
   }
 
   /** Tells of the first of each list. */
