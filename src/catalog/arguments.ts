@@ -4,10 +4,10 @@ import { hasMoreValues, VALUES_MAX } from "./value-count.ts";
 
 const SHOWN_MAX = 20;
 
-/** The arguments as the tool's own type. Rejects with `ARGUMENTS_INVALID`, listing each bad field. */
-export async function parseArguments(tool: Tool, args: unknown): Promise<unknown> {
+/** The arguments as the tool's own type. Rejects with `ARGUMENTS_INVALID`, listing each bad field. `caller`: the id of whoever gives them. */
+export async function parseArguments(tool: Tool, args: unknown, caller?: string): Promise<unknown> {
   if (hasMoreValues(args)) throw tooMany(tool);
-  const parsed = await tool.input.parse(args ?? {});
+  const parsed = await tool.input.parse(args ?? {}, caller);
   if ("value" in parsed) return parsed.value;
   const { problems } = parsed;
   const lines = problems.slice(0, SHOWN_MAX).map((problem) => `- ${problem}`);

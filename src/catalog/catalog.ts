@@ -211,7 +211,7 @@ class Door {
     if (call.isForeign) assertForCode(tool);
     await policy.authorise(principal, tool);
     using place = await quota.enter(principal, tool);
-    const parsed = await parseArguments(tool, args);
+    const parsed = await parseArguments(tool, args, principal.id);
     // A tool that delegates leaves it to the tool that it calls.
     if (!tool.listsOrEnds && !tool.delegates) audit?.assertWritable();
     call.signal.throwIfAborted();

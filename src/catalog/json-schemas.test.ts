@@ -123,6 +123,13 @@ it("refuses nobody's values for those of another owner", () => {
   expect(others.parse({ a: "aaa" })).toEqual({ value: { a: "aaa" } });
 });
 
+it.each(["read", "readLater"] as const)("refuses nobody's values for those of another caller (%s)", (way) => {
+  const tool = schemas[way](BACKTRACKING, "shared");
+  expect(checked({ ...tool, parse: (value) => tool.parse(value, "eve") }, ENDLESS)).toEqual(TOO_LONG);
+  expect(tool.parse({ a: "aaa" }, "eve")).toEqual(TOO_LONG);
+  expect([tool.parse({ a: "aaa" }, "bob"), tool.parse({ a: "aaa" })]).toEqual(Array(2).fill({ value: { a: "aaa" } }));
+});
+
 it("takes no promise for a yes", () => {
   expect(read({ $async: true, type: "object", required: ["a"] }).parse({})).toHaveProperty("problems");
 });

@@ -14,7 +14,7 @@ export interface JsonSchemas {
    * The schema as it was given, with a parser that does not change values. Throws `ARGUMENTS_INVALID` if the schema does not describe an
    * object, is too large, takes too long to compile, or refers to another document: nothing is ever loaded. A schema that took too long
    * to compile is refused without another try for five minutes. If a check once takes too long, this schema refuses every value of that
-   * owner from then on, even after it is read again. What a busy machine kept from its end is tried again with the next value.
+   * caller for that owner from then on, even after it is read again. What a busy machine kept from its end is tried again with the next value.
    */
   read(schema: unknown, owner: string): ToolSchema;
   /**
@@ -31,7 +31,7 @@ const SCHEMAS_MAX = 1_000;
 const COMPILE_MS = 150;
 const CHECK_MS = 100;
 const COMPILE_AGAIN_MS = 300_000;
-/** So many checks of one owner's values a busy machine may hold up. */
+/** So many checks of one caller's values a busy machine may hold up. */
 const STALLS_MAX = 5;
 
 const COMPILER_OPTIONS = {
@@ -57,9 +57,9 @@ interface Known {
   readonly validator: Validator | BelljarError | "stalled";
   /** The number of its parts, if a check takes no longer than they and the value say. */
   readonly parts: number | undefined;
-  /** Owners whose values took too long. An owner's values say nothing about another owner's. */
+  /** Owners and callers whose values took too long. One's values say nothing about another's. */
   readonly spentBy: Set<string>;
-  /** How many of an owner's checks a busy machine kept from their end. */
+  /** How many of their checks a busy machine kept from their end. */
   readonly stalls: Map<string, number>;
   /** Set if the compiler was cut short: when the schema may be compiled again. */
   readonly againAt?: number;
@@ -98,9 +98,9 @@ class Validators implements JsonSchemas {
     if (known.validator instanceof BelljarError) throw known.validator;
     return {
       schema: schema as JsonSchema,
-      parse: (value) => {
+      parse: (value, caller) => {
         if (known.validator === "stalled") known = this.#find(text);
-        return this.#check(known, owner, value);
+        return this.#check(known, JSON.stringify([owner, caller ?? null]), value);
       },
     };
   }
@@ -111,31 +111,31 @@ class Validators implements JsonSchemas {
     let read: ToolSchema | undefined;
     return {
       schema: schema as JsonSchema,
-      parse: (value) => {
+      parse: (value, caller) => {
         try {
           read ??= this.read(schema, owner);
         } catch (error) {
           if (error instanceof BelljarError) return { problems: [error.message] };
           throw error;
         }
-        return read.parse(value);
+        return read.parse(value, caller);
       },
     };
   }
 
   /** The limit of time costs more than most checks. */
-  #check({ validator, parts, spentBy, stalls }: Known, owner: string, value: unknown): Parsed<unknown> {
+  #check({ validator, parts, spentBy, stalls }: Known, who: string, value: unknown): Parsed<unknown> {
     if (validator === "stalled") return BUSY;
     if (validator instanceof BelljarError) return { problems: [validator.message] };
     if (parts !== undefined && isQuick(parts, value)) return check(validator, value);
-    if (spentBy.has(owner)) return TOO_LONG;
+    if (spentBy.has(who)) return TOO_LONG;
     let parsed: Parsed<unknown> = TOO_LONG;
     const outcome = this.#limit.run(() => (parsed = check(validator, value)), CHECK_MS);
     if (outcome === "ran") return parsed;
-    const count = (stalls.get(owner) ?? 0) + 1;
-    stalls.set(owner, count);
+    const count = (stalls.get(who) ?? 0) + 1;
+    stalls.set(who, count);
     // A machine that is always busy must not make an endless pattern endless.
-    if (outcome === "tooLong" || count >= STALLS_MAX) spentBy.add(owner);
+    if (outcome === "tooLong" || count >= STALLS_MAX) spentBy.add(who);
     return outcome === "stalled" ? BUSY : TOO_LONG;
   }
 

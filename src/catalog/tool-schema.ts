@@ -9,8 +9,8 @@ export type JsonSchema = { readonly type: "object" } & Readonly<Record<string, u
 /** What arguments or a result look like: shown to callers, and checked by the same schema. */
 export interface ToolSchema<Value = unknown> {
   readonly schema: JsonSchema;
-  /** Never throws. Rejects only if the code of a tool cannot be loaded. */
-  parse(value: unknown): Parsed<Value> | Promise<Parsed<Value>>;
+  /** Never throws. Rejects only if the code of a tool cannot be loaded. `caller`: whose value it is, where a check may be refused for earlier ones. */
+  parse(value: unknown, caller?: string): Parsed<Value> | Promise<Parsed<Value>>;
 }
 
 /** Each problem names its field; their texts are short, and there may be many. */

@@ -1,11 +1,9 @@
 import type * as z from "zod";
+import { countTokens, TOKEN_BYTES, TOKENS_MAX } from "../files/json-tokens.ts";
+import { parseJson } from "../files/parse-json.ts";
 
 /** Longer lines are skipped. Pictures come as base64 in one line; no program of Belljar's sends one that is longer. */
 const LINE_MAX_BYTES = 8 * 1_048_576;
-/** JSON of one line: as many brackets, commas and texts are read without a notable stop of this process. */
-const TOKENS_MAX = 200_000;
-/** What a value takes here beside its own bytes. */
-const TOKEN_BYTES = 64;
 /** Chunks of an unfinished line that are held before they are joined. */
 const PARTS_MAX = 1_024;
 
@@ -62,48 +60,10 @@ export class MessageLines<Message> {
     const isOurs = line[0] === OPENING && (this.#mark === undefined || line.includes(this.#mark));
     const tokens = isOurs ? countTokens(line) : 0;
     if (isTooLong || tokens > TOKENS_MAX) return this.#reader.skip();
-    const message = tokens > 0 ? this.#parse(line) : undefined;
+    const message = tokens > 0 ? this.#schema.safeParse(parseJson(line.toString("utf8"))).data : undefined;
     if (message) this.#reader.take(message, line.length + tokens * TOKEN_BYTES);
-  }
-
-  #parse(line: Buffer): Message | undefined {
-    try {
-      return this.#schema.safeParse(JSON.parse(line.toString("utf8"))).data;
-    } catch (error) {
-      if (error instanceof SyntaxError) return undefined;
-      throw error;
-    }
   }
 }
 
 const LINE_FEED = 0x0a;
 const OPENING = 0x7b;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const STRUCTURE: ReadonlySet<number> = new Set(Buffer.from("{}[],:"));
-
-/** Whether JSON has more values than are read without a notable stop of this process. */
-export function hasManyTokens(json: Buffer): boolean {
-  return countTokens(json) > TOKENS_MAX;
-}
-
-/** Counts the brackets, commas and texts of the line, up to one more than are read. One pass, which skips the texts. */
-function countTokens(line: Buffer): number {
-  let tokens = 0;
-  for (let at = 0; at < line.length && tokens <= TOKENS_MAX; at++) {
-    const byte = line[at] ?? 0;
-    if (byte === QUOTE) at = endOfText(line, at + 1);
-    if (byte === QUOTE || STRUCTURE.has(byte)) tokens++;
-  }
-  return tokens;
-}
-
-/** Where the text ends that begins at `from`. */
-function endOfText(line: Buffer, from: number): number {
-  for (let end = line.indexOf(QUOTE, from); end >= 0; end = line.indexOf(QUOTE, end + 1)) {
-    let slashes = 0;
-    while (end - slashes > from && line[end - slashes - 1] === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return end;
-  }
-  return line.length;
-}

@@ -1,4 +1,4 @@
-import { hasManyTokens } from "../interpreter/message-lines.ts";
+import { hasManyTokens } from "../files/json-tokens.ts";
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, posix } from "node:path";

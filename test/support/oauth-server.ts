@@ -16,6 +16,8 @@ export interface OAuthServerOptions {
   readonly callScope?: string;
   /** Changes the metadata of the authorization server. */
   readonly metadata?: (plain: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  /** Runs after a refresh token was taken, before its answer. */
+  readonly renewing?: () => Promise<void>;
   /** Changes the query that the browser comes back with. */
   readonly redirect?: (query: URLSearchParams) => void;
 }
@@ -46,7 +48,7 @@ export interface OAuthServer extends AsyncDisposable {
 }
 
 export async function openOAuthServer(options: OAuthServerOptions = {}): Promise<OAuthServer> {
-  const { lifeS = 3600, answer, callScope, metadata = (plain) => plain, redirect } = options;
+  const { lifeS = 3600, answer, callScope, metadata = (plain) => plain, redirect, renewing } = options;
   const asked: string[] = [];
   const credentials: string[] = [];
   const tokenRequests: URLSearchParams[] = [];
@@ -83,6 +85,7 @@ export async function openOAuthServer(options: OAuthServerOptions = {}): Promise
       tokenRequests.push(form);
       const scope = form.get("grant_type") === "refresh_token" ? takeRefresh(form) : takeCode(form);
       if (scope === undefined) return json(response, { error: "invalid_grant", error_description: form.get("refresh_token") ?? "no" }, 400);
+      if (form.get("grant_type") === "refresh_token") await renewing?.();
       const [accessToken, refreshToken] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`];
       given.push(accessToken, refreshToken);
       access.set(accessToken, { scope, isOver: false });

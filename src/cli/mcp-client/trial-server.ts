@@ -2,6 +2,7 @@ import { printableText } from "../../files/printable.ts";
 import { BelljarError } from "../../errors.ts";
 import type { JsonObject } from "../../mcp/client/json-object.ts";
 import type { HubServer } from "../../mcp/proxy/hub-server.ts";
+import { ListBudget, ListShare } from "../../mcp/proxy/relay/list-budget.ts";
 import { listItems } from "../../mcp/proxy/relay/list-items.ts";
 import { TOOLS } from "../../mcp/proxy/relay/list-server.ts";
 import { type InstanceParts, openInstance, type ServerInstance } from "../../mcp/proxy/server-instance.ts";
@@ -100,7 +101,9 @@ interface Opened {
 async function openListed(parts: InstanceParts, server: HubServer, start: Parameters<typeof openInstance>[2]): Promise<Opened> {
   const instance = await openInstance(parts, server, start);
   try {
-    return { instance, tools: await listItems(instance.session, TOOLS, { signal: start.signal, leftOut: () => undefined }) };
+    using share = new ListShare(new ListBudget(), server.name);
+    const found = share.replace((take) => listItems(instance.session, TOOLS, { signal: start.signal, leftOut: () => undefined, take }));
+    return { instance, tools: await found };
   } catch (cause) {
     await instance[Symbol.asyncDispose]();
     throw cause;

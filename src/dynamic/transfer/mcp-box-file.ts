@@ -4,7 +4,7 @@ import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import { fileError } from "../../files/file-error.ts";
 import { parseJson } from "../../files/parse-json.ts";
-import { hasManyTokens } from "../../interpreter/message-lines.ts";
+import { hasManyTokens } from "../../files/json-tokens.ts";
 import { codeSchema } from "../store/stored-unit.ts";
 import type { FolderUnit } from "../store/units-in-folder.ts";
 import type { FoundUnit } from "./found-unit.ts";

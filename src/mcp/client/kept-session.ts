@@ -5,7 +5,7 @@ import type { ServerTarget } from "./config/resolve-server.ts";
 import type { ConnectOptions } from "./connect-server.ts";
 import { restartDelayMs } from "./restart-delay.ts";
 import type { ServerSession } from "./server-session.ts";
-import { CALL_TIMEOUT_MS, openSession } from "./server-session.ts";
+import { CALL_TIMEOUT_MS, isOfLostSession, openSession } from "./server-session.ts";
 
 /** Whoever has lived so long did not end because it was started. */
 const SETTLED_MS = 60_000;
@@ -57,15 +57,13 @@ export async function openKeptSession(target: ServerTarget, options: ConnectOpti
       return session.ended;
     },
     hasEnded: () => session.hasEnded(),
-    isLost: () => session.isLost(),
     async request(method, params, request = {}) {
       const ready = async (): Promise<ServerSession> =>
         running(request.timeoutMs ?? target.callTimeoutMs ?? CALL_TIMEOUT_MS, request.signal);
-      const open = await ready();
       try {
-        return await open.request(method, params, request);
+        return await (await ready()).request(method, params, request);
       } catch (cause) {
-        if (!open.isLost()) throw cause;
+        if (!isOfLostSession(cause)) throw cause;
         return (await ready()).request(method, params, request);
       }
     },

@@ -41,8 +41,6 @@ export interface ServerSession extends AsyncDisposable {
   readonly mirrors: boolean;
   /** True once the server has closed the connection, or has lost the session. */
   hasEnded(): boolean;
-  /** True once the server has said that it does not know the session any more: the request had no effect. */
-  isLost(): boolean;
   /** Gives the answer as the server sent it. Rejects with an error that names the server. */
   request(method: string, params: JsonObject, options?: RequestOptions): Promise<JsonObject>;
   /** From here on `resourceUpdated` is told of changes of the resource, until the signal aborts or the server ends it. Rejects as a request does. */
@@ -83,6 +81,14 @@ function isLostSession(transport: Connected["transport"], cause: unknown): boole
   return hasSession && cause instanceof SdkHttpError && cause.status === 404;
 }
 
+/** The errors of requests that were refused for that. */
+const LOST = new WeakSet<object>();
+
+/** Whether a request failed because the server does not know its session any more: it had no effect. Others of the session may have had theirs. */
+export function isOfLostSession(error: unknown): boolean {
+  return typeof error === "object" && error !== null && LOST.has(error);
+}
+
 /** Undefined where a request is more than a request and its answer. */
 function openRaw(
   target: ServerTarget,
@@ -113,7 +119,6 @@ function toSession(target: ServerTarget, connected: Connected, options: ConnectO
     era,
     capabilities: { ...client.getServerCapabilities() },
     instructions: client.getInstructions(),
-    isLost: () => lost.signal.aborted,
     hasEnded: () => over.aborted || (transport instanceof ProgramTransport && transport.ending() !== undefined),
     async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress, logged, takesQuestions } = {}) {
       try {
@@ -137,8 +142,11 @@ function toSession(target: ServerTarget, connected: Connected, options: ConnectO
         return answer;
       } catch (cause) {
         if (signal?.aborted) throw new BelljarError("CANCELLED", `${method} was cancelled`, { cause });
-        if (isLostSession(transport, cause)) lost.abort();
         const error = failure() ?? toServerError(name, method, cause);
+        if (isLostSession(transport, cause)) {
+          LOST.add(error);
+          lost.abort();
+        }
         throw transport instanceof ProgramTransport && closed.aborted ? transport.explain(error) : error;
       }
     },

@@ -17,6 +17,7 @@ import { HubPrompts } from "./relay/hub-prompts.ts";
 import { HubResources } from "./relay/hub-resources.ts";
 import type { HubView } from "./relay/hub-view.ts";
 import type { BegunLogin } from "./relay/held-login.ts";
+import { ListBudget } from "./relay/list-budget.ts";
 import type { LoginWish } from "./relay/upstream-login.ts";
 import { assertMayUse } from "./sources/may-have.ts";
 import { assertMayLogIn } from "./sources/may-manage.ts";
@@ -24,7 +25,10 @@ import { ServerPin } from "./sources/server-pin.ts";
 import type { UpdateWish } from "./server-updates.ts";
 import { Upstream, type UpstreamParts } from "./upstream.ts";
 
-export interface HubParts extends Omit<UpstreamParts, "changed" | "stateChanged" | "links" | "owner" | "principal" | "authorise" | "pin"> {
+export interface HubParts extends Omit<
+  UpstreamParts,
+  "changed" | "stateChanged" | "links" | "owner" | "principal" | "authorise" | "pin" | "budget"
+> {
   /** How many tools a list shows, of servers whose entries say nothing of it; the others are found by a search. */
   readonly listMax: number;
   /** Where definitions are kept as they were approved. */
@@ -209,7 +213,7 @@ export class Hub implements ToolSource, HubView, AsyncDisposable {
   #open(owner: string): OwnerServers {
     const { report, redact, pins } = this.#parts;
     const stateChanged = (): void => this.#watchers.forEach((watcher) => watcher());
-    const parts = { ...this.#parts, owner, links: this.#links, stateChanged };
+    const parts = { ...this.#parts, owner, links: this.#links, stateChanged, budget: new ListBudget() };
     return new OwnerServers({
       report,
       redact,

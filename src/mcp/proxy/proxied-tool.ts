@@ -83,6 +83,8 @@ export function proxiedTool(options: ProxiedToolOptions): Tool {
   const isReadOnly = annotations?.readOnlyHint === true;
   // A server that does not say that a tool destroys nothing has said nothing.
   const isDestructive = !isReadOnly && annotations?.destructiveHint !== false;
+  // Two owners may have servers of one name.
+  const checker = JSON.stringify(["mcp", owner, server]);
   return {
     name,
     title: shown,
@@ -105,9 +107,9 @@ export function proxiedTool(options: ProxiedToolOptions): Tool {
       idempotentHint: annotations?.idempotentHint ?? false,
       openWorldHint: annotations?.openWorldHint ?? true,
     },
-    input: schemas.readLater(inputSchema, `mcp ${server}`),
+    input: schemas.readLater(inputSchema, checker),
     // What is shown as the schema of a result must be one of an object.
-    ...(outputSchema?.["type"] === "object" && { output: schemas.readLater(outputSchema, `mcp ${server}`) }),
+    ...(outputSchema?.["type"] === "object" && { output: schemas.readLater(outputSchema, checker) }),
     run: (context, args) => run(options, context, args as JsonObject),
   };
 }

@@ -34,7 +34,7 @@ export class SandboxTransport extends ProgramTransport {
     const process = await this.#start(this.#life.signal);
     this.#process = process;
     process.stderr.on("data", this.heardError);
-    process.stdout.on("data", this.heard);
+    this.hear(process.stdout);
     for (const stream of [process.stdin, process.stdout, process.stderr]) stream.on("error", (error) => this.onerror?.(error));
     void process.exited.then(
       (exit) => this.#over(exit),

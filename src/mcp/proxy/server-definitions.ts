@@ -1,3 +1,4 @@
+import { Slices } from "../../async/slices.ts";
 import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
@@ -32,6 +33,9 @@ export interface ServerDefinitionsOptions {
   readonly call: (context: RelayContext, method: string, params: JsonObject) => Promise<JsonObject>;
 }
 
+/** A tool as its server defines it, with what the definition has beside. */
+type Defined = Definition & { readonly beside: JsonObject | undefined };
+
 /** Makes of what a server lists what callers see. */
 export class ServerDefinitions {
   readonly #options: ServerDefinitionsOptions;
@@ -45,7 +49,13 @@ export class ServerDefinitions {
   /** Those that its entry selects, in their order. What is wrong with one is told, and leaves it out. */
   async tools(items: readonly JsonObject[], label: string): Promise<readonly Tool[]> {
     const { select, rename } = this.#options.server.settings;
-    const listed = items.flatMap((item) => this.#define(item));
+    // A server may have very many.
+    const slices = new Slices();
+    const listed: Defined[] = [];
+    for (const item of items) {
+      listed.push(...this.#define(item));
+      await slices.next();
+    }
     const known = new Set(listed.map(({ name }) => name));
     const absent = [...(select ?? []), ...Object.keys(rename)].filter((name) => !known.has(name));
     for (const name of absent) this.#tell(name, `has no tool ${JSON.stringify(name)}, which its entry names`);
@@ -53,20 +63,28 @@ export class ServerDefinitions {
     const shown = found.map(({ name }) => (Object.hasOwn(rename, name) ? (rename[name] ?? name) : name));
     const names = hubNames(this.#options.prefix, label, shown);
     const schemas = await this.#options.schemas();
-    return found.flatMap((definition, index) => {
-      try {
-        const as = { name: names[index] ?? definition.name, shown: shown[index] ?? definition.name };
-        return [this.#toTool(definition, { ...as, schemas }, label)];
-      } catch (cause) {
-        if (!(cause instanceof BelljarError)) throw cause;
-        this.#leaveOut(definition.name, cause.message);
-        return [];
-      }
-    });
+    const tools: Tool[] = [];
+    for (const [index, definition] of found.entries()) {
+      const as = { name: names[index] ?? definition.name, shown: shown[index] ?? definition.name, schemas };
+      tools.push(...this.#toTools(definition, as, label));
+      await slices.next();
+    }
+    return tools;
+  }
+
+  /** None for one that cannot be used, which is told. */
+  #toTools(definition: Defined, as: Pick<ProxiedToolOptions, "name" | "shown" | "schemas">, label: string): readonly Tool[] {
+    try {
+      return [this.#toTool(definition, as, label)];
+    } catch (cause) {
+      if (!(cause instanceof BelljarError)) throw cause;
+      this.#leaveOut(definition.name, cause.message);
+      return [];
+    }
   }
 
   /** Tasks are not relayed: a tool that cannot be called without one is left out. */
-  #define(item: JsonObject): readonly (Definition & { readonly beside: JsonObject | undefined })[] {
+  #define(item: JsonObject): readonly Defined[] {
     const { data } = definitionSchema.safeParse(item);
     if (!data) return [];
     const { execution } = item;
@@ -75,11 +93,7 @@ export class ServerDefinitions {
     return needsTask ? [] : [{ ...data, beside: besideOf(item) }];
   }
 
-  #toTool(
-    { beside, ...definition }: Definition & { readonly beside: JsonObject | undefined },
-    as: Pick<ProxiedToolOptions, "name" | "shown" | "schemas">,
-    label: string,
-  ): Tool {
+  #toTool({ beside, ...definition }: Defined, as: Pick<ProxiedToolOptions, "name" | "shown" | "schemas">, label: string): Tool {
     const { server, owner, links, call } = this.#options;
     const { name: tool } = definition;
     return proxiedTool({

@@ -5,6 +5,7 @@ import type { HubServer, ServerUpdate } from "./hub-server.ts";
 import { failed, launchOf } from "./prepare/open-server-sandbox.ts";
 import type { PackageLaunch } from "./prepare/package-launch.ts";
 import type { InstalledProgram, PackagePrograms } from "./prepare/package-programs.ts";
+import { type ListBudget, ListShare } from "./relay/list-budget.ts";
 import { type Listed, listServer } from "./relay/list-server.ts";
 import { type InstanceParts, openInstance } from "./server-instance.ts";
 import { changedSince } from "./sources/pin-file.ts";
@@ -21,6 +22,7 @@ export interface UpdateWish {
 export interface ServerUpdatesParts extends InstanceParts {
   readonly programs?: PackagePrograms | undefined;
   readonly pin: ServerPin;
+  readonly budget: ListBudget;
 }
 
 interface Who {
@@ -103,8 +105,9 @@ export class ServerUpdates {
     const nothing = (): void => undefined;
     const start = { principal, signal, events: { listChanged: nothing, resourceUpdated: nothing }, said: nothing, missed: nothing };
     const instance = await openInstance(parts, server, start);
+    using share = new ListShare(this.#parts.budget, name);
     try {
-      return await listServer(instance.session, { name, signal, report: nothing, leftOut: () => nothing });
+      return await share.replace((take) => listServer(instance.session, { name, signal, report: nothing, leftOut: () => nothing, take }));
     } finally {
       await instance[Symbol.asyncDispose]();
     }

@@ -16,6 +16,7 @@ import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
 import { type KeyOf, keyOf, type RelayContext, SHARED } from "./relay/relay-context.ts";
 import { ServerCalls } from "./relay/server-calls.ts";
 import { ServerFollows } from "./relay/server-follows.ts";
+import { type ListBudget, ListShare } from "./relay/list-budget.ts";
 import type { Listed } from "./relay/list-server.ts";
 import { LISTS, ServerLists } from "./relay/server-lists.ts";
 import { definitionOf, digestsOf, linksOf, listedOf, NOTHING, type UsedDefinition } from "./relay/listed.ts";
@@ -58,6 +59,8 @@ export interface UpstreamParts extends InstanceParts {
   /** Rejects with `FORBIDDEN` for a caller who may not use it. */
   readonly authorise: (principal: Principal) => Promise<void>;
   readonly pin: ServerPin;
+  /** What the lists of all servers of the owner may take. */
+  readonly budget: ListBudget;
   /** Absent: nobody logs in to servers over HTTP. */
   readonly logins?: HubLogins;
 }
@@ -116,7 +119,9 @@ export class Upstream implements AsyncDisposable {
     this.restored = this.refresh().catch((cause: unknown) => report(String(cause)));
     const take = (listed: Listed): Promise<void> => this.#take(listed);
     const key = isShared ? SHARED : LISTS;
-    this.#lists = new ServerLists({ name: server.name, instances: this.#instances, key, take, report, stateChanged });
+    const { owner } = parts;
+    const share = new ListShare(parts.budget, server.name);
+    this.#lists = new ServerLists({ name: server.name, owner, share, instances: this.#instances, key, take, report, stateChanged });
   }
 
   /** Resolves once it has what is known of it from before this process. */

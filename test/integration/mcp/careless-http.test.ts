@@ -16,6 +16,8 @@ const ping = 'data: {"jsonrpc":"2.0","id":1,"method":"ping"}\n\n';
 const answer = (id: unknown, said: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: said }] } });
 
+const values = (id: unknown): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[${"[],".repeat(200_000)}[]]}}`;
+
 /** How each tool answers. */
 const TOOLS: Readonly<Record<string, (response: ServerResponse, id: unknown) => void | Promise<void>>> = {
   echo: (response, id) => void response.writeHead(200, JSON_TYPE).end(answer(id, "on")),
@@ -27,6 +29,8 @@ const TOOLS: Readonly<Record<string, (response: ServerResponse, id: unknown) => 
       .end(gzipSync(`data: ${answer(id, "x".repeat(LARGE))}\n\n`)),
   lines: (response) =>
     void response.writeHead(200, { ...EVENTS_TYPE, "content-encoding": "gzip" }).end(gzipSync("data: x\n".repeat(LARGE / 8))),
+  values: (response, id) => void response.writeHead(200, JSON_TYPE).end(values(id)),
+  valuesEvent: (response, id) => void response.writeHead(200, EVENTS_TYPE).end(`data: ${values(id)}\n\n`),
   asks: async (response) => {
     response.writeHead(200, EVENTS_TYPE);
     while (!response.destroyed) {
@@ -72,6 +76,8 @@ describe("a server over HTTP", () => {
     ["answers with much more than it sends", "json", "RESULT_TOO_LARGE"],
     ["sends a large event", "event", "RESULT_TOO_LARGE"],
     ["sends an event that does not end", "lines", "RESULT_TOO_LARGE"],
+    ["answers with very many values", "values", "RESULT_TOO_LARGE"],
+    ["sends an event of very many values", "valuesEvent", "RESULT_TOO_LARGE"],
     ["asks without end and takes no answer", "asks", "SERVER_INCOMPATIBLE"],
   ])("that %s fails the call, and serves the next one", async (_what, tool, code) => {
     await using far = await serveCareless();

@@ -349,4 +349,21 @@ describe("a login that another process changes", () => {
     other.reread();
     expect(await other.token()).toBe(await login.token());
   });
+
+  it("during its renewal is as the other process left it: over, or another one", async () => {
+    let meanwhile = async (): Promise<void> => undefined;
+    await using place = await openPlace({ lifeS: 20, renewing: async () => meanwhile() });
+    await logInAt(place.far, place.folder);
+    meanwhile = async () => void (await server(place).logOut());
+    expect(await server(place).token()).toBeUndefined();
+    expect(place.far.given.some((token) => place.stored().includes(token))).toBe(false);
+    await logInAt(place.far, place.folder);
+    let newer: readonly string[] = [];
+    meanwhile = async () => {
+      await logInAt(place.far, place.folder);
+      newer = place.far.given.slice(-2);
+    };
+    expect(await server(place).token()).toBe(newer[0]);
+    expect(newer.every((token) => place.stored().includes(token))).toBe(true);
+  });
 });

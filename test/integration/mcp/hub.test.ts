@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { once } from "node:events";
@@ -258,9 +258,12 @@ it("ends a server that asks and reads no answer, and none beside it", async () =
 /** A server over HTTP that knows one session at a time. */
 async function openForgetful() {
   let session = 0;
+  let begun = 0;
+  let hung = (): void => undefined;
+  const held: ServerResponse[] = [];
   const answers: Readonly<Record<string, () => object>> = {
     initialize: () => ({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "far", version: "1" } }),
-    "tools/list": () => ({ tools: [{ name: "session", inputSchema: { type: "object" } }] }),
+    "tools/list": () => ({ tools: ["session", "hang"].map((name) => ({ name, inputSchema: { type: "object" } })) }),
     "tools/call": () => ({ content: [{ type: "text", text: `of session ${session}` }] }),
   };
   const server = createHttpServer((request, response) => {
@@ -270,6 +273,7 @@ async function openForgetful() {
       else if (Number(request.headers["mcp-session-id"]) !== session)
         return response.writeHead(method === "server/discover" ? 400 : 404).end();
       if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
+      if (body.includes('"hang"')) return ((begun += 1), void held.push(response), hung());
       const answer = answers[method ?? ""];
       response.writeHead(200, { "content-type": "application/json", "mcp-session-id": String(session) });
       return response.end(
@@ -281,6 +285,10 @@ async function openForgetful() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     forget: () => void (session += 1),
+    /** Resolves once it has begun the next `hang`, which it never answers. */
+    hangs: () => new Promise<void>((resolve) => (hung = resolve)),
+    begun: () => begun,
+    endHung: () => void held.splice(0).forEach((response) => response.destroy()),
     [Symbol.dispose]: () => (server.closeAllConnections(), server.close()),
   };
 }
@@ -293,6 +301,21 @@ it("begins another session with a server over HTTP that has lost the one, and ma
   far.forget();
   expect(textOf(await lab.call("mcp_far_session"))).toBe("of session 3");
   expect(textOf(await lab.call("mcp_far_session"))).toBe("of session 3");
+}, 60_000);
+
+it("makes no call again that a server over HTTP had begun before it lost the session", async () => {
+  using far = await openForgetful();
+  await using lab = await openHubLab({ far: { type: "http", url: far.url } });
+  await lab.until(() => lab.names().length > 0);
+  const hangs = far.hangs();
+  const begun = lab.call("mcp_far_hang");
+  await hangs;
+  far.forget();
+  const again = lab.call("mcp_far_session");
+  expect(textOf(await again)).toBe("of session 3");
+  far.endHung();
+  expect(await begun).toMatchObject({ isError: true });
+  expect(far.begun()).toBe(1);
 }, 60_000);
 
 it("ends while a server does not answer what its tools are, and is held up by none", async () => {

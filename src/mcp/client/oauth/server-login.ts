@@ -226,11 +226,20 @@ export class ServerLogin {
     } catch (cause) {
       if (!isOver(cause)) throw toLoginError(this.#server.name, "the renewal", cause, [refreshToken, information.client_secret]);
     }
-    const issuer = record.issuer ?? "";
-    // Whoever watches the store must not take these for another process's.
-    this.#tokens = tokens;
-    await this.#store.change(this.#server.url, (now) => withLogin(now, issuer, tokens ? { ...login, tokens } : withoutTokens(login)));
-    return tokens;
+    return this.#keep(record, login, tokens);
+  }
+
+  /** Gives what is known then. A login that ended meanwhile, or was replaced, is not brought back by its renewal. */
+  async #keep({ issuer = "" }: LoginRecord, login: Login, tokens: LoginTokens | undefined): Promise<LoginTokens | undefined> {
+    await this.#store.change(this.#server.url, (now) => {
+      const isSame = now.issuer === issuer && currentLogin(now)?.tokens?.access_token === login.tokens?.access_token;
+      if (!isSame) return now;
+      // Whoever watches the store must not take these for another process's.
+      this.#tokens = tokens;
+      return withLogin(now, issuer, tokens ? { ...login, tokens } : withoutTokens(login));
+    });
+    await this.#read();
+    return this.#tokens;
   }
 
   async #authFetch(signal?: AbortSignal): Promise<FetchLike> {

@@ -1,19 +1,21 @@
 import { TransformStream } from "node:stream/web";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
+import { hasManyTokens } from "../../../files/json-tokens.ts";
+import { EventSize } from "./event-size.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
-import { MESSAGE_MAX_BYTES } from "./message-lines.ts";
-
-const EVENT_ENDS = ["\n\n", "\r\n\r\n", "\r\r"] as const;
-const EVENT_END_MAX = 4;
+import { MESSAGE_MAX_BYTES, MESSAGE_MAX_TOKENS } from "./message-lines.ts";
+import { Pace } from "./pace.ts";
 
 /**
- * A `fetch` whose answers hold no message of more bytes than one may have, after they were unpacked: else a server could fill the memory with
- * gzip of little. Of a stream of events each event counts alone. A body beyond the bound fails with `RESULT_TOO_LARGE`. `tooLarge` is told of
- * an event, because the stream does not tell who waits for it.
+ * A `fetch` whose answers hold no message of more bytes and values than one may have, after they were unpacked: else a server could fill the memory
+ * with gzip of little. Of a stream of events each event counts alone, and a stream that never stops is read at the pace of all streams of this server.
+ * A body beyond the bound fails with `RESULT_TOO_LARGE`. `tooLarge` is told of an event, because the stream does not tell who waits for it.
  */
 export function boundedFetch(server: string, tooLarge: (error: BelljarError) => void, fetchFn: FetchLike = fetch): FetchLike {
+  const pace = new Pace();
   return async (url, init) => {
+    if (init?.method === "POST") pace.asked();
     const response = await fetchFn(url, init);
     if (!response.body) return response;
     const { status, statusText, headers } = response;
@@ -23,7 +25,7 @@ export function boundedFetch(server: string, tooLarge: (error: BelljarError) => 
       if (isStream) tooLarge(error);
       return error;
     };
-    const bounded = response.body.pipeThrough(isStream ? inEvents(refuse) : inOne(refuse));
+    const bounded = response.body.pipeThrough(isStream ? inEvents(refuse, pace) : inOne(refuse));
     return new Response(bounded, { status, statusText, headers });
   };
 }
@@ -36,34 +38,25 @@ function inOne(refuse: () => BelljarError): TransformStream<Uint8Array, Uint8Arr
       if (body.length + chunk.length > MESSAGE_MAX_BYTES) throw refuse();
       body.append(chunk);
     },
-    flush: (controller) => controller.enqueue(body.take()),
+    flush(controller) {
+      const bytes = body.take();
+      if (hasManyTokens(bytes, MESSAGE_MAX_TOKENS)) throw refuse();
+      controller.enqueue(bytes);
+    },
   });
 }
 
 /** Gives whole lines alone: the SDK's reader looks through the rest of a line again for each chunk. */
-function inEvents(refuse: () => BelljarError): TransformStream<Uint8Array, Uint8Array> {
+function inEvents(refuse: () => BelljarError, pace: Pace): TransformStream<Uint8Array, Uint8Array> {
   const line = new GrowingBytes();
-  let tail = Buffer.alloc(0);
-  let eventBytes = 0;
+  const size = new EventSize(refuse);
   return new TransformStream({
-    transform(chunk, controller) {
-      const seen = Buffer.concat([tail, chunk]);
-      const end = lastEventEnd(seen);
-      eventBytes = end === undefined ? eventBytes + chunk.length : seen.length - end;
-      if (eventBytes > MESSAGE_MAX_BYTES) throw refuse();
-      tail = Buffer.from(seen.subarray(1 - EVENT_END_MAX));
+    async transform(chunk, controller) {
+      const tokens = size.add(chunk);
       line.append(chunk);
       if (chunk.includes(0x0a) || chunk.includes(0x0d)) controller.enqueue(line.take());
+      await pace.next(chunk.length, tokens);
     },
     flush: (controller) => controller.enqueue(line.take()),
   });
-}
-
-/** Where the last event that ends in these bytes ends. */
-function lastEventEnd(bytes: Buffer): number | undefined {
-  const ends = EVENT_ENDS.flatMap((text) => {
-    const at = bytes.lastIndexOf(text);
-    return at === -1 ? [] : [at + text.length];
-  });
-  return ends.length === 0 ? undefined : Math.max(...ends);
 }

@@ -33,3 +33,13 @@ it("refuses an event that is too large, as one line and as many, and takes many 
     expect(feed).toThrow("too large");
   }
 });
+
+it("refuses an event of very many values, and takes many of few", () => {
+  const values = Buffer.from("data: [[],[],[],[]]\n");
+  const small = new EventStream(tooLarge);
+  for (let count = 0; count < 50_000; count += 1) expect([...small.read(Buffer.concat([values, Buffer.from("\n")]))]).toHaveLength(1);
+  const large = new EventStream(tooLarge);
+  expect(() => {
+    for (let count = 0; count < 50_000; count += 1) large.read(values).next();
+  }).toThrow("too large");
+});

@@ -1,6 +1,7 @@
 import type { BelljarError } from "../../../errors.ts";
+import { JsonTokens } from "../../../files/json-tokens.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
-import { MESSAGE_MAX_BYTES } from "./message-lines.ts";
+import { MESSAGE_MAX_BYTES, MESSAGE_MAX_TOKENS } from "./message-lines.ts";
 
 const LINE_END = 0x0a;
 const FIELD = "data:";
@@ -9,11 +10,18 @@ const FIELD = "data:";
 export class EventStream {
   readonly #line = new GrowingBytes();
   readonly #tooLarge: () => BelljarError;
+  readonly #eventTokens = new JsonTokens(MESSAGE_MAX_TOKENS);
   #data: string[] = [];
   #bytes = 0;
+  #tokens = 0;
 
   constructor(tooLarge: () => BelljarError) {
     this.#tooLarge = tooLarge;
+  }
+
+  /** Of all events, as if they were JSON. */
+  get tokens(): number {
+    return this.#tokens;
   }
 
   /** What ends in this chunk. Throws `tooLarge` for an event that is larger than a message may be. */
@@ -29,8 +37,11 @@ export class EventStream {
   }
 
   #append(part: Buffer): void {
+    const before = this.#eventTokens.count;
     this.#bytes += part.length;
-    if (this.#bytes > MESSAGE_MAX_BYTES) throw this.#tooLarge();
+    this.#eventTokens.add(part);
+    this.#tokens += this.#eventTokens.count - before;
+    if (this.#bytes > MESSAGE_MAX_BYTES || this.#eventTokens.count > MESSAGE_MAX_TOKENS) throw this.#tooLarge();
     this.#line.append(part);
   }
 
@@ -43,6 +54,7 @@ export class EventStream {
     const data = this.#data;
     this.#data = [];
     this.#bytes = 0;
+    this.#eventTokens.clear();
     return data.length > 0 ? data.join("\n") : undefined;
   }
 }

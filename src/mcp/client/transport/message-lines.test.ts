@@ -33,4 +33,11 @@ describe("messages on lines", () => {
       expect.objectContaining({ code: "RESULT_TOO_LARGE" }) as Error,
     );
   });
+
+  it("are refused if one has very many values, however few its bytes are, and logs of that kind are passed over", () => {
+    const values = "[],".repeat(200_000);
+    expect([...new MessageLines().read(Buffer.from(`[${values}0]\n${values}\n${line}`))]).toEqual([ping]);
+    const large = Buffer.from(`{"jsonrpc":"2.0","method":"x","params":{"a":[${values}0]}}\n`);
+    expect(() => [...new MessageLines().read(large)]).toThrow(expect.objectContaining({ code: "RESULT_TOO_LARGE" }) as Error);
+  });
 });

@@ -42,7 +42,7 @@ export class ProcessTransport extends ProgramTransport {
     const child = spawn(command, args, { env, cwd, stdio: "pipe", detached: true, windowsHide: true });
     this.#child = child;
     child.stderr.on("data", this.heardError);
-    child.stdout.on("data", this.heard);
+    this.hear(child.stdout);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", (error) => this.onerror?.(error));
     child.on("close", () => this.onclose?.());
     this.#closed = once(child, "close").catch(() => undefined);

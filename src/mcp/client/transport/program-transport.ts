@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { SdkError, SdkErrorCode, serializeMessage } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
 import { LastLines } from "./last-lines.ts";
 import { MessageLines } from "./message-lines.ts";
+import { Pace } from "./pace.ts";
 
 /** Beyond them a program that does not read what it is sent is sent no more. */
 const UNREAD_MAX = {
@@ -34,6 +35,7 @@ export abstract class ProgramTransport implements Transport {
   /** The server's name, for errors. */
   readonly #name: string;
   readonly #input = new MessageLines();
+  readonly #pace = new Pace();
   readonly #said = new LastLines();
   readonly #unread: Readonly<Record<keyof typeof UNREAD_MAX, Unread>> = {
     requests: { bytes: 0, messages: 0 },
@@ -86,6 +88,7 @@ export abstract class ProgramTransport implements Transport {
     const line = Buffer.from(serializeMessage(message));
     unread.bytes += line.length;
     unread.messages += 1;
+    if ("method" in message && "id" in message) this.#pace.asked();
     stdin.write(line, () => {
       unread.bytes -= line.length;
       unread.messages -= 1;
@@ -110,7 +113,19 @@ export abstract class ProgramTransport implements Transport {
     this.onsaid?.(shown);
   };
 
-  protected readonly heard = (chunk: Buffer): void => {
+  /** Reads what the program says, and no faster than it may say it. */
+  protected hear(stdout: Readable): void {
+    stdout.on("data", (chunk: Buffer) => {
+      const before = this.#input.tokens;
+      this.heard(chunk);
+      const pauseMs = this.#pace.took(chunk.length, this.#input.tokens - before);
+      if (pauseMs === 0 || this.#failure) return;
+      stdout.pause();
+      setTimeout(() => stdout.resume(), pauseMs).unref();
+    });
+  }
+
+  protected heard(chunk: Buffer): void {
     if (this.#failure) return;
     try {
       for (const message of this.#input.read(chunk)) this.#give(message);
@@ -118,7 +133,7 @@ export abstract class ProgramTransport implements Transport {
       // What follows could not be told from the rest of this message.
       this.#fail(new BelljarError("RESULT_TOO_LARGE", `The server "${this.#name}" sent a message that is too large`, { cause }));
     }
-  };
+  }
 
   /** Drops what came of a message that will not end. */
   protected forget(): void {

@@ -131,6 +131,16 @@ it.each<readonly [string, Answer, object]>([
     { code: "RESULT_TOO_LARGE" },
   ],
   [
+    "very many values",
+    ({ id }, to) => reply(to, { id, result: { content: Array.from({ length: 200_000 }, () => []) } }),
+    { code: "RESULT_TOO_LARGE" },
+  ],
+  [
+    "an event of very many values",
+    (_asked, to) => to.writeHead(200, { "content-type": "text/event-stream" }).end(`data: [${"[],".repeat(200_000)}0]\n\n`),
+    { code: "RESULT_TOO_LARGE" },
+  ],
+  [
     "a stream that ends",
     (_asked, to) => to.writeHead(200, { "content-type": "text/event-stream" }).end(": on\n\n"),
     { code: "SERVER_UNREACHABLE" },

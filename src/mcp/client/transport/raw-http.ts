@@ -3,6 +3,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request } from "node:h
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
+import { hasManyTokens } from "../../../files/json-tokens.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import { isRecord } from "../config/is-record.ts";
 import type { JsonObject } from "../json-object.ts";
@@ -10,7 +11,8 @@ import { encodeHeader } from "../param-headers.ts";
 import { EventStream } from "./event-stream.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
 import type { HttpWay } from "./http-way.ts";
-import { MESSAGE_MAX_BYTES } from "./message-lines.ts";
+import { MESSAGE_MAX_BYTES, MESSAGE_MAX_TOKENS } from "./message-lines.ts";
+import { Pace } from "./pace.ts";
 
 /** A server may close a connection that nobody uses at the moment when it is used again. Most keep them for five seconds. */
 const IDLE_MS = 4_000;
@@ -51,6 +53,7 @@ export class RawHttp implements Disposable {
   readonly #options: RawHttpOptions;
   readonly #agent: Agent;
   readonly #way: HttpWay;
+  readonly #pace = new Pace();
   #id = 0;
   #isElsewhere = false;
 
@@ -138,20 +141,23 @@ export class RawHttp implements Disposable {
     if (status !== 200) throw await this.#refusal(response, id);
     if ((headers["content-encoding"] ?? "identity") !== "identity") throw this.#incompatible("packed its answer, which was not asked for");
     const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
-    if (type === "application/json") return this.#take(parseJson(await readText(response, MESSAGE_MAX_BYTES, () => this.#tooLarge())), id);
+    if (type === "application/json") return this.#take(await this.#readJson(response), id);
     if (type === "text/event-stream") return this.#takeEvents(response, id, call);
     throw this.#incompatible(`answered with ${type ?? "no type of content"}`);
   }
 
   async #takeEvents(response: IncomingMessage, id: number, call: RawCall): Promise<JsonObject> {
     const events = new EventStream(() => this.#tooLarge());
+    this.#pace.asked();
     for await (const chunk of response as AsyncIterable<Buffer>) {
+      const before = events.tokens;
       for (const data of events.read(chunk)) {
         const message = parseJson(data);
         if (!isRecord(message)) continue;
         if (message["method"] === undefined) return this.#take(message, id);
         this.#hear(message, id, call);
       }
+      await this.#pace.next(chunk.length, events.tokens - before, call.signal);
     }
     throw new BelljarError("SERVER_UNREACHABLE", `The server "${this.#options.name}" ended its answer before it was there`);
   }
@@ -177,10 +183,25 @@ export class RawHttp implements Disposable {
   async #refusal(response: IncomingMessage, id: number): Promise<Error> {
     const { statusCode: status = 0, statusMessage: statusText = "" } = response;
     if (status === 401) return new UnauthorizedError();
-    const text = await readText(response, ERROR_MAX_BYTES, () => this.#tooLarge());
+    const text = (await this.#read(response, ERROR_MAX_BYTES)).toString("utf8");
     const message = status === 400 ? parseJson(text) : undefined;
     if (isRecord(message) && message["id"] === id && isRecord(message["error"])) return toProtocolError(message["error"]);
     return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, `Error POSTing to endpoint: ${text}`, { status, statusText, text });
+  }
+
+  async #readJson(response: IncomingMessage): Promise<unknown> {
+    const bytes = await this.#read(response, MESSAGE_MAX_BYTES);
+    if (hasManyTokens(bytes, MESSAGE_MAX_TOKENS)) throw this.#tooLarge();
+    return parseJson(bytes.toString("utf8"));
+  }
+
+  async #read(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+    const bytes = new GrowingBytes();
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      if (bytes.length + chunk.length > maxBytes) throw this.#tooLarge();
+      bytes.append(chunk);
+    }
+    return bytes.take();
   }
 
   #tooLarge(): BelljarError {
@@ -200,14 +221,4 @@ function nameOf(method: string, { name, uri }: JsonObject): string | undefined {
 
 function toProtocolError({ code, message, data }: JsonObject): ProtocolError {
   return ProtocolError.fromError(typeof code === "number" ? code : 0, typeof message === "string" ? message : "", data);
-}
-
-/** Rejects with `tooLarge`. */
-async function readText(response: IncomingMessage, maxBytes: number, tooLarge: () => BelljarError): Promise<string> {
-  const bytes = new GrowingBytes();
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    if (bytes.length + chunk.length > maxBytes) throw tooLarge();
-    bytes.append(chunk);
-  }
-  return bytes.take().toString("utf8");
 }

@@ -1,6 +1,7 @@
 import { BelljarError } from "../../../errors.ts";
 import type { JsonObject } from "../../client/json-object.ts";
 import type { ServerSession } from "../../client/server-session.ts";
+import type { TakeBytes } from "./list-budget.ts";
 import { type ItemList, listItems } from "./list-items.ts";
 
 /** Of all pages of all lists. */
@@ -23,6 +24,8 @@ export interface ListServerOptions {
   readonly report: (problem: string) => void;
   /** Is given the name of each item of a list that is too large, if it has one. */
   readonly leftOut: (field: string) => (name: string | undefined) => void;
+  /** Is asked for room for each item of all lists. */
+  readonly take: TakeBytes;
 }
 
 /**
@@ -33,7 +36,7 @@ export async function listServer(session: ServerSession, options: ListServerOpti
   const late = AbortSignal.timeout(LIST_MS);
   const own = { ...options, signal: AbortSignal.any([options.signal, late]) };
   try {
-    const tools = await listItems(session, TOOLS, { signal: own.signal, leftOut: own.leftOut("tools") });
+    const tools = await listItems(session, TOOLS, { signal: own.signal, leftOut: own.leftOut("tools"), take: own.take });
     const others = Object.entries(OTHERS).map(async ([name, list]) => [name, await listOther(session, list, own)] as const);
     const { capabilities } = session;
     return { capabilities, tools, ...(Object.fromEntries(await Promise.all(others)) as Omit<Listed, "tools" | "capabilities">) };
@@ -46,10 +49,10 @@ export async function listServer(session: ServerSession, options: ListServerOpti
 async function listOther(
   session: ServerSession,
   list: ItemList,
-  { signal, report, leftOut }: ListServerOptions,
+  { signal, report, leftOut, take }: ListServerOptions,
 ): Promise<readonly JsonObject[]> {
   try {
-    return await listItems(session, list, { signal, leftOut: leftOut(list.field) });
+    return await listItems(session, list, { signal, leftOut: leftOut(list.field), take });
   } catch (cause) {
     if (signal.aborted || session.hasEnded() || !(cause instanceof BelljarError)) throw cause;
     if (cause.code !== "SERVER_REFUSED") report(cause.message);

@@ -4,7 +4,7 @@ import { refusalOf } from "../../../catalog/refusal.ts";
 import { BelljarError } from "../../../errors.ts";
 import { isRecord } from "../../client/config/is-record.ts";
 import type { JsonObject } from "../../client/json-object.ts";
-import { CALL_TIMEOUT_MS, type Progress } from "../../client/server-session.ts";
+import { CALL_TIMEOUT_MS, isOfLostSession, type Progress } from "../../client/server-session.ts";
 import type { HubServer } from "../hub-server.ts";
 import type { Instances } from "../instances.ts";
 import { OpenCall } from "../open-call.ts";
@@ -67,13 +67,9 @@ export class ServerCalls {
   async #make(call: OpenCall, context: RelayContext, asked: Asked): Promise<JsonObject> {
     const { instances } = this.#options;
     const key = this.#options.keyOf(context);
-    let isLost = false;
     const ask = async (instance: ServerInstance): Promise<JsonObject> => {
       call.resume();
-      return this.#ask(instance, call, context, asked).catch((cause: unknown) => {
-        isLost = instance.session.isLost();
-        throw cause;
-      });
+      return this.#ask(instance, call, context, asked);
     };
     // It has served no caller yet.
     if (key !== SHARED) instances.handOver(LISTS, key);
@@ -82,7 +78,7 @@ export class ServerCalls {
     try {
       return await instances.use(key, call.signal, ask);
     } catch (cause) {
-      if (!isLost) throw cause;
+      if (!isOfLostSession(cause)) throw cause;
     }
     call.pause();
     return instances.use(key, call.signal, ask);

@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
-import type { Instances } from "../instances.ts";
+import { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
+import { ListBudget, ListShare } from "./list-budget.ts";
 import type { Listed } from "./list-server.ts";
+import { keyOf } from "./relay-context.ts";
 import { ServerLists } from "./server-lists.ts";
 
 it("tells of the first that it leaves out of each list", async () => {
@@ -18,6 +20,8 @@ it("tells of the first that it leaves out of each list", async () => {
   await using _lists = new ServerLists({
     key: "lists",
     name: "any",
+    share: new ListShare(new ListBudget(), "any"),
+    owner: "ann",
     instances,
     take: async (one) => resolve(one),
     report,
@@ -29,3 +33,33 @@ it("tells of the first that it leaves out of each list", async () => {
     ["tools", "prompts"].map((field): unknown => expect.stringMatching(new RegExp(`"any" lists .*"large".* its ${field} .* is left out`))),
   );
 });
+
+it("takes another caller's instance that tells of a change for a hint, and lists with one of the owner's that does", async () => {
+  let opened = 0;
+  const open = async (): Promise<ServerInstance> => {
+    const tools = [{ name: `of instance ${(opened += 1)}` }];
+    const session = { capabilities: { tools: {} }, request: async () => ({ tools }) };
+    const ended = new Promise<void>(() => undefined);
+    return { session, ended, [Symbol.asyncDispose]: async () => undefined } as unknown as ServerInstance;
+  };
+  await using instances = new Instances<ServerInstance>({ open, idleMs: 60_000, most: 5, owner: "ann", changed: () => undefined });
+  const listed: unknown[] = [];
+  let told: () => void = () => undefined;
+  const next = (): Promise<void> => new Promise((resolve) => (told = resolve));
+  const take = async ({ tools }: Listed): Promise<void> => (listed.push(tools[0]?.["name"]), told());
+  const share = new ListShare(new ListBudget(), "any");
+  const parts = { name: "any", share, key: "lists", owner: "ann", report: () => undefined, stateChanged: () => undefined };
+  const first = next();
+  await using lists = new ServerLists({ ...parts, instances, take });
+  await first;
+  const instanceOf = (id: string): Promise<ServerInstance> => {
+    return instances.use(keyOf({ principal: { id, name: id } }), new AbortController().signal, async (one) => one);
+  };
+  const [bobs, anns] = [await instanceOf("bob"), await instanceOf("ann")];
+  for (const teller of [bobs, anns, bobs]) {
+    const again = next();
+    lists.changedAt(teller);
+    await again;
+  }
+  expect(listed).toEqual(["of instance 1", "of instance 1", "of instance 3", "of instance 3"]);
+}, 30_000);

@@ -3,6 +3,7 @@ import { BelljarError } from "../../../errors.ts";
 import { LoginWanted } from "../../client/oauth/server-login.ts";
 import { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
+import { ListBudget, ListShare } from "./list-budget.ts";
 import { ServerLists } from "./server-lists.ts";
 
 // What would try again by itself never does.
@@ -22,7 +23,16 @@ it("tries a server again as soon as a person has logged in", async () => {
   const next = (): Promise<void> => new Promise((resolve) => void waiting.push(resolve));
   const first = next();
   const report = (problem: string): void => void problems.push(problem);
-  await using lists = new ServerLists({ name: "far", key: "lists", instances, take: async () => undefined, report, stateChanged });
+  await using lists = new ServerLists({
+    name: "far",
+    owner: "ann",
+    key: "lists",
+    share: new ListShare(new ListBudget(), "far"),
+    instances,
+    take: async () => undefined,
+    report,
+    stateChanged,
+  });
   await first;
   expect([lists.state.state, starts]).toEqual(["needs_login", 1]);
   const second = next();

@@ -3,7 +3,9 @@ import { BelljarError } from "../../../errors.ts";
 import { loginWanted } from "../../client/oauth/server-login.ts";
 import type { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
+import type { ListShare, TakeBytes } from "./list-budget.ts";
 import { type Listed, listServer } from "./list-server.ts";
+import { holderOf } from "./relay-context.ts";
 
 const AGAIN_FIRST_MS = 1_000;
 const AGAIN_LAST_MS = 300_000;
@@ -17,6 +19,10 @@ export interface ServerListsOptions {
   readonly instances: Instances<ServerInstance>;
   /** The key of the instance that lists. */
   readonly key: string;
+  /** The id of whoever owns the server: an instance of theirs lists too, once it says that its lists are others. */
+  readonly owner: string;
+  /** What its lists may take. Disposed with this. */
+  readonly share: ListShare;
   /** Is given each new list. */
   readonly take: (listed: Listed) => Promise<void>;
   readonly report: (problem: string) => void;
@@ -34,7 +40,7 @@ export class ServerLists implements AsyncDisposable {
   readonly #looking: Promise<void>;
   #state: ListState = { state: "starting" };
   #failures = 0;
-  /** Whose instance said last that its lists are others. */
+  /** Which instance said last that its lists are others, of those that may list. */
   #teller: ServerInstance | undefined;
   #isWanted = false;
   #wake: () => void = () => undefined;
@@ -54,7 +60,7 @@ export class ServerLists implements AsyncDisposable {
 
   /** The lists of an instance are others than before. */
   changedAt(instance: ServerInstance | undefined): void {
-    this.#teller = instance ?? this.#teller;
+    if (instance && this.#mayList(instance)) this.#teller = instance;
     this.#want();
   }
 
@@ -83,6 +89,7 @@ export class ServerLists implements AsyncDisposable {
     this.#closing.abort();
     this.#wake();
     await this.#looking;
+    this.#options.share[Symbol.dispose]();
   }
 
   #want(): void {
@@ -115,10 +122,11 @@ export class ServerLists implements AsyncDisposable {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { instances, take, stateChanged } = this.#options;
-    const key = (this.#teller && instances.keyOf(this.#teller)) ?? this.#options.key;
+    const { instances, take, share, stateChanged } = this.#options;
     try {
-      await instances.use(key, this.#closing.signal, async ({ session }) => take(await listServer(session, this.#listing())));
+      await instances.use(this.#key(), this.#closing.signal, async ({ session }) =>
+        take(await share.replace((room) => listServer(session, this.#listing(room)))),
+      );
       this.#state = { state: "ready" };
       this.#failures = 0;
     } catch (cause) {
@@ -128,9 +136,21 @@ export class ServerLists implements AsyncDisposable {
     stateChanged();
   }
 
-  #listing(): Parameters<typeof listServer>[1] {
+  /** What another caller's instance says is a hint: what it lists is that caller's doing, and all callers are shown one list. */
+  #mayList(instance: ServerInstance): boolean {
+    const key = this.#options.instances.keyOf(instance);
+    return key !== undefined && (key === this.#options.key || holderOf(key) === this.#options.owner);
+  }
+
+  /** The instance that told may be another caller's by now. */
+  #key(): string {
+    const { instances, key } = this.#options;
+    return (this.#teller && this.#mayList(this.#teller) && instances.keyOf(this.#teller)) || key;
+  }
+
+  #listing(take: TakeBytes): Parameters<typeof listServer>[1] {
     const { name, report } = this.#options;
-    return { name, report, signal: this.#closing.signal, leftOut: (field) => this.#leftOut(field) };
+    return { name, report, take, signal: this.#closing.signal, leftOut: (field) => this.#leftOut(field) };
   }
 
   /** Tells of the first of each list. */

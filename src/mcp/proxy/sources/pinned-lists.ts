@@ -1,7 +1,8 @@
 import { Slices } from "../../../async/slices.ts";
 import { isNestedTooDeep } from "../../../catalog/nesting.ts";
-import { hasMoreValues } from "../../../catalog/value-count.ts";
+import { countValues, hasMoreValues } from "../../../catalog/value-count.ts";
 import { isRecord } from "../../client/config/is-record.ts";
+import { TOKEN_BYTES } from "../../../files/json-tokens.ts";
 import { canonical, digestOf, digestText } from "../../../files/canonical.ts";
 
 /** What of a definition is shown in lines. Each level indents what is in it. */
@@ -39,19 +40,19 @@ export interface ToldChange extends PinChange {
 /** By which key of a definition each list is used. */
 const NAMES = { tools: "name", prompts: "name", resources: "uri", templates: "uriTemplate" } as const;
 
-/** In slices: a server may list very much. The order of keys means nothing. `characters`: of all definitions. */
-export async function digestItems(lists: Lists): Promise<{ readonly digests: Digests; readonly characters: number }> {
+/** In slices: a server may list very much. The order of keys means nothing. `size`: of all definitions, in memory. */
+export async function digestItems(lists: Lists): Promise<{ readonly digests: Digests; readonly size: number }> {
   const slices = new Slices();
   const digests: [string, string][] = [];
-  let characters = 0;
+  let size = 0;
   for (const [list, value] of Object.entries(lists))
     for (const item of toItems(value)) {
       const text = canonical(item);
-      characters += text.length;
+      size += text.length + countValues(item) * TOKEN_BYTES;
       digests.push([`${list}/${nameOf(list, item)}`, digestText(text)]);
       await slices.next();
     }
-  return { digests: Object.fromEntries(digests), characters };
+  return { digests: Object.fromEntries(digests), size };
 }
 
 export function changesBetween(pinned: Digests, last: Digests): readonly PinChange[] {

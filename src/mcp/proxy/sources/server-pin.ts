@@ -23,8 +23,8 @@ import {
   type ToldChange,
 } from "./pinned-lists.ts";
 
-/** Of the definitions that are kept whole. Of more their digests are kept, which find a change and do not show it. */
-const KEPT_MAX_CHARACTERS = 4 * 1_048_576;
+/** Of the definitions that are kept whole, in memory. Of more their digests are kept, which find a change and do not show it. */
+const KEPT_MAX_BYTES = 4 * 1_048_576;
 /** Named in the log. */
 const NAMED_MAX = 5;
 
@@ -107,8 +107,8 @@ export class ServerPin {
    * with `RESULT_TOO_LARGE` for more than can be kept, with `pin: "strict"`.
    */
   async take(lists: Lists): Promise<ShownLists> {
-    const { digests, characters } = await digestItems(lists);
-    const isKept = characters <= KEPT_MAX_CHARACTERS;
+    const { digests, size } = await digestItems(lists);
+    const isKept = size <= KEPT_MAX_BYTES;
     if (!isKept && this.#options.server.settings.pin === "strict") throw this.#tooMuch();
     await this.#change({ digests, ...(isKept && { lists }) });
     this.#tellChanges();
