@@ -17,6 +17,8 @@ const KILL_MS = 5_000;
 const STDERR_MAX = 2_000;
 /** Calls that one driver has at a time: each holds what it asks for until it is answered. */
 const PENDING_MAX = 64;
+/** Of what it was sent and has not read. It may have one more message. */
+const UNREAD_MAX_BYTES = 8 * 1_048_576;
 
 export interface CalledAnswer<Value> {
   readonly value: Value;
@@ -60,6 +62,7 @@ export class DriverConnection {
   /** That have called, and have not left. */
   readonly #sessions = new Set<string>();
   #lastId = 0;
+  #isReady = false;
   #end: BelljarError | undefined;
   #settleReady: { resolve(): void; reject(error: BelljarError): void } | undefined;
   #stderr = "";
@@ -137,11 +140,18 @@ export class DriverConnection {
     if (this.#pending.size >= PENDING_MAX) {
       throw new BelljarError("PROCESS_LIMIT", `${PENDING_MAX} calls wait for this browser already; let some of them end first`);
     }
+    if (this.#channel.writableLength > UNREAD_MAX_BYTES) throw this.#refuseUnread();
     clearTimeout(this.#idle);
     const id = ++this.#lastId;
     const answered = this.#answered(id, timeoutMs + GRACE_MS);
     this.#send(ask(id));
     return this.#unlessAborted(id, answered, signal);
+  }
+
+  /** A driver that has answered all of it has read it, unless it lies. */
+  #refuseUnread(): BelljarError {
+    if (this.#pending.size === 0) return this.#fail(failed("it answers what it does not read"));
+    return new BelljarError("PROCESS_LIMIT", "This browser has more to read than it can take; let some of its calls end first");
   }
 
   /** The answer must come in time also if the caller has gone: until then the driver has the call. */
@@ -150,10 +160,16 @@ export class DriverConnection {
     const answered = new Promise<Settled>((settle, fail) => this.#pending.set(id, { settle, fail })).finally(() => {
       clearTimeout(timer);
       this.#pending.delete(id);
-      if (this.#pending.size === 0 && !this.#end) this.#idle = setTimeout(() => void this.close(), this.#options.idleMs).unref();
+      this.#endWhenIdle();
     });
     answered.catch(() => undefined);
     return answered;
+  }
+
+  /** Asked whenever a call may have been the last: several that are answered at once leave one timer. */
+  #endWhenIdle(): void {
+    clearTimeout(this.#idle);
+    if (this.#pending.size === 0 && !this.#end) this.#idle = setTimeout(() => void this.close(), this.#options.idleMs).unref();
   }
 
   async #unlessAborted(id: number, answered: Promise<Settled>, signal: AbortSignal): Promise<Settled> {
@@ -186,13 +202,21 @@ export class DriverConnection {
   }
 
   #take({ message, picture }: Said): void {
-    if (message.type === "ready") return this.#settleReady?.resolve();
+    if (message.type === "ready") return this.#start();
     if (message.type === "failed") return void this.#fail(new ToldInside(message.error.code, message.error.message));
     const pending = this.#pending.get(message.id);
     if (!pending) return void this.#fail(failed("it answered what nobody asked"));
     // A second answer to it is one that nobody asked for.
     this.#pending.delete(message.id);
     pending.settle({ ...message, bytes: picture });
+  }
+
+  /** Whoever wished for it may be gone: it is idle until it is called. */
+  #start(): void {
+    if (this.#isReady) return void this.#fail(failed("it started twice"));
+    this.#isReady = true;
+    this.#settleReady?.resolve();
+    this.#endWhenIdle();
   }
 
   #send(message: ServerMessage): void {
