@@ -18,7 +18,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] 
 afterEach(() => void vi.useRealTimers());
 
 /** The connection, and a driver that says what the test has it say. */
-async function openDriver() {
+async function openDriver(isPaused = () => false) {
   const [near, far] = await connectionPair();
   let end: (exit: ExecExit) => void = () => undefined;
   const exited = new Promise<ExecExit>((resolve) => (end = resolve));
@@ -41,7 +41,7 @@ async function openDriver() {
       near.destroy();
     },
   };
-  const connection = new DriverConnection(process, { idleMs: IDLE_MS, clear: () => Promise.resolve() });
+  const connection = new DriverConnection(process, { idleMs: IDLE_MS, isPaused, clear: () => Promise.resolve() });
   connection.ready.catch(() => undefined);
   const call = (args: string, signal = new AbortController().signal): Promise<string> =>
     connection.call(ECHO, { args, session: "test", timeoutMs: 40_000, signal }).then(
@@ -122,4 +122,18 @@ it("refuses calls beyond what a driver has not read, and ends one that answers t
   driver.say(...asked.map((_, at) => answer(at + 1)));
   expect(new Set(await Promise.all(asked))).toEqual(new Set(["done"]));
   expect(await driver.call("a")).toBe("BROWSER_FAILED");
+});
+
+it("is not late while its sandbox is paused", async () => {
+  let isPaused = true;
+  await using driver = await openDriver(() => isPaused);
+  driver.say(READY);
+  await driver.connection.ready;
+  const [first, second] = [driver.call("a"), driver.call("b")];
+  await vi.advanceTimersByTimeAsync(100_000);
+  driver.say(answer(1));
+  expect(await first).toBe("done");
+  isPaused = false;
+  await vi.advanceTimersByTimeAsync(50_000);
+  expect(await second).toBe("BROWSER_FAILED");
 });

@@ -42,6 +42,8 @@ interface Pending {
 export interface ConnectionOptions {
   /** Without a call for so long the browser ends. */
   readonly idleMs: number;
+  /** Whether the sandbox is paused now. No answer is late meanwhile. */
+  readonly isPaused: () => boolean;
   /** Ends what the driver may have left of its process group. */
   readonly clear: (pid: number) => Promise<void>;
 }
@@ -116,7 +118,8 @@ export class DriverConnection {
 
   /** Resolves once the files of the sandbox hold what the browser knows of its user. */
   async keep(signal: AbortSignal): Promise<void> {
-    await this.#ask({ timeoutMs: END_MS, signal }, (id) => ({ type: "keep", id }));
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(END_MS + GRACE_MS)]);
+    await this.#ask({ timeoutMs: END_MS, signal: bounded }, (id) => ({ type: "keep", id }));
   }
 
   kept(): void {
@@ -156,7 +159,8 @@ export class DriverConnection {
 
   /** The answer must come in time also if the caller has gone: until then the driver has the call. */
   #answered(id: number, withinMs: number): Promise<Settled> {
-    const timer = setTimeout(() => this.#fail(failed(`it did not answer within ${withinMs} ms`)), withinMs);
+    const wait = () => setTimeout(() => (this.#options.isPaused() ? (timer = wait()) : void this.#fail(late(withinMs))), withinMs);
+    let timer = wait();
     const answered = new Promise<Settled>((settle, fail) => this.#pending.set(id, { settle, fail })).finally(() => {
       clearTimeout(timer);
       this.#pending.delete(id);
@@ -249,6 +253,10 @@ export class DriverConnection {
 
 function failed(why: string, cause?: unknown): BelljarError {
   return new BelljarError("BROWSER_FAILED", `The browser's driver was ended: ${why}. The next call starts a new browser`, { cause });
+}
+
+function late(ms: number): BelljarError {
+  return failed(`it did not answer within ${ms} ms`);
 }
 
 function crashed(stderr: string): BelljarError {
