@@ -137,3 +137,13 @@ it("is not late while its sandbox is paused", async () => {
   await vi.advanceTimersByTimeAsync(50_000);
   expect(await second).toBe("BROWSER_FAILED");
 });
+
+it("refuses an answer that is too large and goes on, and ends for one of another form", async () => {
+  await using driver = await openDriver();
+  driver.say(READY);
+  await driver.connection.ready;
+  const calls = ["a", "b", "c"].map((args) => driver.call(args));
+  driver.say(answer(1, "x".repeat(11)), answer(2), answer(3, 4));
+  expect(await Promise.all(calls)).toEqual(["RESULT_TOO_LARGE", "done", "BROWSER_FAILED"]);
+  expect(await driver.call("d")).toBe("BROWSER_FAILED");
+});

@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import { settleWithin } from "../async/settle-within.ts";
 import { BelljarError } from "../errors.ts";
 import type { KeptProcess } from "../sandbox/sandbox.ts";
@@ -106,7 +107,8 @@ export class DriverConnection {
     });
     if (answer.error) throw new ToldInside(answer.error.code, answer.error.message);
     const checked = action.value.safeParse(answer.value);
-    if (!checked.success) throw this.#fail(failed(`its answer to ${name} is none`, checked.error));
+    if (!checked.success)
+      throw isOnlyTooLarge(checked.error) ? tooLarge(name) : this.#fail(failed(`its answer to ${name} is none`, checked.error));
     const { picture, bytes } = answer;
     return { value: checked.data, ...(picture !== undefined && bytes && { picture: { type: picture, bytes } }) };
   }
@@ -253,6 +255,15 @@ export class DriverConnection {
 
 function failed(why: string, cause?: unknown): BelljarError {
   return new BelljarError("BROWSER_FAILED", `The browser's driver was ended: ${why}. The next call starts a new browser`, { cause });
+}
+
+/** Which is no lie, and costs no more than what fits: the tabs of the others need not go for it. */
+function isOnlyTooLarge({ issues }: z.ZodError): boolean {
+  return issues.every(({ code }) => code === "too_big");
+}
+
+function tooLarge(name: string): BelljarError {
+  return new BelljarError("RESULT_TOO_LARGE", `The browser's answer to ${name} is larger than there may be; ask for a smaller part`);
 }
 
 function late(ms: number): BelljarError {
