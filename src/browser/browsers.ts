@@ -33,7 +33,7 @@ export interface BrowserSession {
   call<Args, Value>(action: BrowserAction<Args, Value>, args: Args, options: BrowserCall): Promise<CalledAnswer<Value>>;
 }
 
-type Place = Pick<Sandbox, "id" | "guest" | "generation" | "info" | "resume" | "knownOomKills" | "usage">;
+type Place = Pick<Sandbox, "id" | "guest" | "generation" | "info" | "isPaused" | "resume" | "knownOomKills" | "usage">;
 
 export const ACTION_MS = 10_000;
 export const ACTION_MAX_MS = 50_000;
@@ -68,11 +68,12 @@ export class Browsers implements AsyncDisposable {
 
   /**
    * For whoever takes a state of the sandbox: until the result is disposed, its files hold what the browser knows of its user. Undefined where
-   * this process has no browser. Rejects only when the signal aborts.
+   * this process has no browser. Rejects only when the signal aborts. The sandbox is not paused.
    */
   async keep(sandbox: Pick<Place, "id" | "generation">, signal: AbortSignal): Promise<Disposable | undefined> {
-    const driver = await this.#running(sandbox);
-    if (!driver || driver.hasEnded) return undefined;
+    const driver = await settleWithin(this.#running(sandbox), { timeoutMs: ACTION_MAX_MS, signal });
+    signal.throwIfAborted();
+    if (!driver || driver === "late" || driver.hasEnded) return undefined;
     await driver.keep(signal).catch(() => signal.throwIfAborted());
     return { [Symbol.dispose]: () => driver.kept() };
   }

@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import { settleWithin } from "../async/settle-within.ts";
 import { BelljarError } from "../errors.ts";
 import type { KeptProcess } from "../sandbox/sandbox.ts";
@@ -17,6 +18,8 @@ const KILL_MS = 5_000;
 const STDERR_MAX = 2_000;
 /** Calls that one driver has at a time: each holds what it asks for until it is answered. */
 const PENDING_MAX = 64;
+/** Of what it was sent and has not read. It may have one more message. */
+const UNREAD_MAX_BYTES = 8 * 1_048_576;
 
 export interface CalledAnswer<Value> {
   readonly value: Value;
@@ -40,6 +43,8 @@ interface Pending {
 export interface ConnectionOptions {
   /** Without a call for so long the browser ends. */
   readonly idleMs: number;
+  /** Whether the sandbox is paused now. No answer is late meanwhile. */
+  readonly isPaused: () => boolean;
   /** Ends what the driver may have left of its process group. */
   readonly clear: (pid: number) => Promise<void>;
 }
@@ -60,6 +65,7 @@ export class DriverConnection {
   /** That have called, and have not left. */
   readonly #sessions = new Set<string>();
   #lastId = 0;
+  #isReady = false;
   #end: BelljarError | undefined;
   #settleReady: { resolve(): void; reject(error: BelljarError): void } | undefined;
   #stderr = "";
@@ -101,7 +107,8 @@ export class DriverConnection {
     });
     if (answer.error) throw new ToldInside(answer.error.code, answer.error.message);
     const checked = action.value.safeParse(answer.value);
-    if (!checked.success) throw this.#fail(failed(`its answer to ${name} is none`, checked.error));
+    if (!checked.success)
+      throw isOnlyTooLarge(checked.error) ? tooLarge(name) : this.#fail(failed(`its answer to ${name} is none`, checked.error));
     const { picture, bytes } = answer;
     return { value: checked.data, ...(picture !== undefined && bytes && { picture: { type: picture, bytes } }) };
   }
@@ -113,7 +120,8 @@ export class DriverConnection {
 
   /** Resolves once the files of the sandbox hold what the browser knows of its user. */
   async keep(signal: AbortSignal): Promise<void> {
-    await this.#ask({ timeoutMs: END_MS, signal }, (id) => ({ type: "keep", id }));
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(END_MS + GRACE_MS)]);
+    await this.#ask({ timeoutMs: END_MS, signal: bounded }, (id) => ({ type: "keep", id }));
   }
 
   kept(): void {
@@ -137,6 +145,7 @@ export class DriverConnection {
     if (this.#pending.size >= PENDING_MAX) {
       throw new BelljarError("PROCESS_LIMIT", `${PENDING_MAX} calls wait for this browser already; let some of them end first`);
     }
+    if (this.#channel.writableLength > UNREAD_MAX_BYTES) throw this.#refuseUnread();
     clearTimeout(this.#idle);
     const id = ++this.#lastId;
     const answered = this.#answered(id, timeoutMs + GRACE_MS);
@@ -144,16 +153,29 @@ export class DriverConnection {
     return this.#unlessAborted(id, answered, signal);
   }
 
+  /** A driver that has answered all of it has read it, unless it lies. */
+  #refuseUnread(): BelljarError {
+    if (this.#pending.size === 0) return this.#fail(failed("it answers what it does not read"));
+    return new BelljarError("PROCESS_LIMIT", "This browser has more to read than it can take; let some of its calls end first");
+  }
+
   /** The answer must come in time also if the caller has gone: until then the driver has the call. */
   #answered(id: number, withinMs: number): Promise<Settled> {
-    const timer = setTimeout(() => this.#fail(failed(`it did not answer within ${withinMs} ms`)), withinMs);
+    const wait = () => setTimeout(() => (this.#options.isPaused() ? (timer = wait()) : void this.#fail(late(withinMs))), withinMs);
+    let timer = wait();
     const answered = new Promise<Settled>((settle, fail) => this.#pending.set(id, { settle, fail })).finally(() => {
       clearTimeout(timer);
       this.#pending.delete(id);
-      if (this.#pending.size === 0 && !this.#end) this.#idle = setTimeout(() => void this.close(), this.#options.idleMs).unref();
+      this.#endWhenIdle();
     });
     answered.catch(() => undefined);
     return answered;
+  }
+
+  /** Asked whenever a call may have been the last: several that are answered at once leave one timer. */
+  #endWhenIdle(): void {
+    clearTimeout(this.#idle);
+    if (this.#pending.size === 0 && !this.#end) this.#idle = setTimeout(() => void this.close(), this.#options.idleMs).unref();
   }
 
   async #unlessAborted(id: number, answered: Promise<Settled>, signal: AbortSignal): Promise<Settled> {
@@ -186,13 +208,21 @@ export class DriverConnection {
   }
 
   #take({ message, picture }: Said): void {
-    if (message.type === "ready") return this.#settleReady?.resolve();
+    if (message.type === "ready") return this.#start();
     if (message.type === "failed") return void this.#fail(new ToldInside(message.error.code, message.error.message));
     const pending = this.#pending.get(message.id);
     if (!pending) return void this.#fail(failed("it answered what nobody asked"));
     // A second answer to it is one that nobody asked for.
     this.#pending.delete(message.id);
     pending.settle({ ...message, bytes: picture });
+  }
+
+  /** Whoever wished for it may be gone: it is idle until it is called. */
+  #start(): void {
+    if (this.#isReady) return void this.#fail(failed("it started twice"));
+    this.#isReady = true;
+    this.#settleReady?.resolve();
+    this.#endWhenIdle();
   }
 
   #send(message: ServerMessage): void {
@@ -225,6 +255,19 @@ export class DriverConnection {
 
 function failed(why: string, cause?: unknown): BelljarError {
   return new BelljarError("BROWSER_FAILED", `The browser's driver was ended: ${why}. The next call starts a new browser`, { cause });
+}
+
+/** Which is no lie, and costs no more than what fits: the tabs of the others need not go for it. */
+function isOnlyTooLarge({ issues }: z.ZodError): boolean {
+  return issues.every(({ code }) => code === "too_big");
+}
+
+function tooLarge(name: string): BelljarError {
+  return new BelljarError("RESULT_TOO_LARGE", `The browser's answer to ${name} is larger than there may be; ask for a smaller part`);
+}
+
+function late(ms: number): BelljarError {
+  return failed(`it did not answer within ${ms} ms`);
 }
 
 function crashed(stderr: string): BelljarError {

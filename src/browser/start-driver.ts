@@ -15,7 +15,7 @@ const REST_MS = 60_000;
 const TAKE_MS = 2_000;
 const CLEAR_MS = 5_000;
 
-type Place = Pick<Sandbox, "guest" | "info">;
+type Place = Pick<Sandbox, "guest" | "info" | "isPaused">;
 
 export interface StartOptions {
   readonly path?: string | undefined;
@@ -42,7 +42,7 @@ export async function startDriver(
     // Nothing is left of it, or the sandbox has ended.
     await guest.signalProcess(pid, SIGKILL, options).catch(() => undefined);
   };
-  const driver = new DriverConnection(process, { idleMs, clear });
+  const driver = new DriverConnection(process, { idleMs, isPaused: () => sandbox.isPaused?.() ?? false, clear });
   const giveUp = (): void => void driver.close();
   signal.addEventListener("abort", giveUp, { once: true });
   void driver.gone.then(() => signal.removeEventListener("abort", giveUp));

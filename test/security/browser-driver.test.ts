@@ -26,6 +26,9 @@ def hear():
 def ready(): say(type="ready", version="1"); return hear()["id"]
 `;
 
+/** Reads nothing of what it is asked. */
+const DEAF = `say(type="ready", version="1"); time.sleep(600)`;
+const DEAF_CALLS = 40;
 /** What such a driver does, and the code of the call that it should have answered. */
 const LIES: Readonly<Record<string, readonly [string, string]>> = {
   null: [`ready(); frame(b"null")`, "BROWSER_FAILED"],
@@ -41,6 +44,7 @@ const LIES: Readonly<Record<string, readonly [string, string]>> = {
   "a deep value": [`id = ready(); frame(b'{"type":"answer","id":1,"value":' + b"[" * 500_000 + b"]" * 500_000 + b"}")`, "BROWSER_FAILED"],
   silence: [`ready(); time.sleep(600)`, "BROWSER_FAILED"],
   "an end": [`ready()`, "BROWSER_CRASHED"],
+  "endless starts": [`ready()\nwhile True: say(type="ready", version="1")`, "BROWSER_FAILED"],
   "endless words on stderr": [`ready()\nwhile True: sys.stderr.write("x" * 65536)`, "BROWSER_FAILED"],
 };
 
@@ -54,24 +58,30 @@ verifies(
       lab.sandbox({ env: { PATH: `${folder}:/usr/local/bin:/usr/bin:/bin` } }),
       lab.sandbox({ limits: { pids: 512 } }),
     ]);
-    const evaluate = async (sandbox: typeof other, timeoutMs: number): Promise<string> =>
+    const evaluate = async (sandbox: typeof other, timeoutMs: number, expression = "1 + 1"): Promise<string> =>
       browsers
         .of(sandbox, "test")
-        .call(EVALUATE, { expression: "1 + 1" }, { ...patiently(), timeoutMs })
+        .call(EVALUATE, { expression }, { ...patiently(), timeoutMs })
         .then(
           ({ value }) => (sandbox === other ? value.json : "answered"),
           (error: { readonly code?: string }) => error.code ?? "no code",
         );
     expect(await evaluate(other, 40_000)).toBe("2");
     const before = process.memoryUsage.rss();
+    const install = (program: string) =>
+      hostile.guest.files.write(`${folder}/node`, `${HELPERS}${program}\n`, { mode: 0o755, signal: patiently().signal });
     for (const [name, [lie, code]] of Object.entries(LIES)) {
       // Its end would be noticed, perhaps before what it said.
-      const stays = code === "BROWSER_CRASHED" ? "" : "\ntime.sleep(600)";
-      await hostile.guest.files.write(`${folder}/node`, `${HELPERS}${lie}${stays}\n`, { mode: 0o755, signal: patiently().signal });
+      await install(code === "BROWSER_CRASHED" ? lie : `${lie}\ntime.sleep(600)`);
       const [told, answered] = await Promise.all([evaluate(hostile, 500), evaluate(other, 40_000)]);
       expect([name, told, answered]).toEqual([name, code, "2"]);
       expect(process.memoryUsage.rss() - before, name).toBeLessThan(MEMORY_MAX_BYTES);
     }
+    await install(DEAF);
+    const large = `"${"x".repeat(MIB - 10_000)}"`;
+    const told = await Promise.all(Array.from({ length: DEAF_CALLS }, () => evaluate(hostile, 500, large)));
+    expect(new Set(told)).toEqual(new Set(["PROCESS_LIMIT", "BROWSER_FAILED"]));
+    expect(told.filter((code) => code === "BROWSER_FAILED").length).toBeLessThan(DEAF_CALLS / 2);
     await hostile.guest.files.remove(folder, { recursive: true, signal: patiently().signal });
     expect(await evaluate(hostile, 40_000)).toBe("answered");
   },

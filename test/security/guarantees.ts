@@ -290,7 +290,7 @@ export const GUARANTEES = {
   "browser-obeys-policy":
     "Each request of each page in a sandbox's browser, of its workers and sockets too, is judged by the sandbox's network policy as its commands' are. The browser asks nothing by itself.",
   "browser-driver-harmless":
-    "Whoever takes the place of a browser's driver inside a sandbox can only answer what was asked, in its form, size and time. Anything else ends the driver. Other owners are answered meanwhile.",
+    "Whoever takes the place of a browser's driver inside a sandbox can only answer what was asked, in its form, size and time. Anything else ends the driver; only a value that is too large fails its call alone. Other owners are answered meanwhile.",
   "browser-leaves-nothing":
     "A browser ends when it is idle, with its sandbox, with its driver and with the Belljar process that drives it, a `kill -9` of that one too. No process of it stays.",
   "browser-words-marked":

@@ -18,8 +18,8 @@ export interface BrowserLab extends AsyncDisposable {
 }
 
 export async function openBrowserLab(options: Partial<BrowsersOptions> = {}, create: CreateOptions = {}): Promise<BrowserLab> {
-  const lab = await openContextLab();
   const browsers = new Browsers({ idleMs: 600_000, ...options });
+  const lab = await openContextLab({ beforeFreeze: (run, signal) => browsers.keep(run, signal) });
   const sandbox = await lab.sandbox({ ...create, limits: { pids: 512, ...create.limits } });
   return {
     lab,

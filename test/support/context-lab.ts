@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from "vitest";
 import type { CodeResult, RunCode } from "../../src/interpreter/lasting/contexts.ts";
 import { runCode } from "../../src/interpreter/lasting/contexts.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes-options.ts";
 import type { CreateOptions, Sandbox, Sandboxes } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { byName } from "./by-name.ts";
@@ -18,9 +19,10 @@ export interface ContextLab extends AsyncDisposable {
   again(sandbox: Sandbox): Promise<Sandbox>;
 }
 
-export async function openContextLab(): Promise<ContextLab> {
+export async function openContextLab(options: Pick<LocalSandboxesOptions, "beforeFreeze"> = {}): Promise<ContextLab> {
   const home = await makeHome();
-  const open = async () => createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto", "run", KERNELS)), config });
+  const open = async () =>
+    createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto", "run", KERNELS)), config, ...options });
   const processes = [await open(), await open()] as const;
   return {
     sandboxes: processes[0],

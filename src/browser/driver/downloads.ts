@@ -32,8 +32,8 @@ export class Downloads {
   readonly #place: Place;
   readonly #all: DownloadState[] = [];
   #isWatched = false;
-  #tooLarge = new Set<string>();
-  #running = new Map<string, Download>();
+  readonly #tooLarge = new Set<Download>();
+  readonly #running = new Set<Download>();
   readonly #taking = new Set<Promise<void>>();
 
   constructor(place: Place) {
@@ -61,16 +61,16 @@ export class Downloads {
     };
     this.#all.push(entry);
     if (this.#all.length > KEPT_MAX) this.#all.shift();
-    this.#running.set(download.url(), download);
+    this.#running.add(download);
     try {
       await this.#watch();
       const path = await keepDownload(download, this.#place.folders.downloads);
       entry.state = { kind: "done", path };
     } catch (error) {
-      const isTooLarge = this.#tooLarge.delete(download.url());
+      const isTooLarge = this.#tooLarge.delete(download);
       entry.state = { kind: "failed", why: isTooLarge ? `it is larger than ${DOWNLOAD_MAX_BYTES} bytes` : toFailure(error).message };
     } finally {
-      this.#running.delete(download.url());
+      this.#running.delete(download);
     }
   }
 
@@ -87,11 +87,11 @@ export class Downloads {
     await cdp.send("Page.enable");
   }
 
-  /** Of one that began before it was watched nobody knows the address; then all of the tab end. */
+  /** All of its address, for nothing else tells them apart. Of one that began before it was watched nobody knows it; then all of the tab end. */
   #breakOff(url: string | undefined): void {
-    const ending = url === undefined ? [...this.#running] : [...this.#running].filter(([one]) => one === url);
-    for (const [one, download] of ending) {
-      this.#tooLarge.add(one);
+    for (const download of this.#running) {
+      if (url !== undefined && download.url() !== url) continue;
+      this.#tooLarge.add(download);
       void download.cancel().catch(() => undefined);
     }
   }

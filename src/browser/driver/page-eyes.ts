@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { ElementHandle, Frame, Locator, Page, Selectors } from "playwright-core";
 import type { Box, EyesAnswer, Question } from "../page/questions.ts";
 import { DriverError } from "./driver-error.ts";
+import { bytesAt, indentBelow, insertBelow } from "./insert-below.ts";
 import { References } from "./references.ts";
 
 /** The engines of `page/eyes.ts`. */
@@ -17,6 +18,8 @@ const FRAME_MS = 2_500;
 const SILENT_MS = 60_000;
 /** Of the text that is asked for: with less left, a document is named and not read. */
 const LEFT_MIN = 200;
+/** The last lines of a tree, which say how to read on, come beside what was asked for. */
+const LAST_MAX = 400;
 
 /** Teaches playwright the engines, once in a process and before any page is looked at. `path`: the bundle of `page/eyes.ts`. */
 export async function registerEyes(selectors: Selectors, path: URL): Promise<void> {
@@ -41,6 +44,8 @@ interface Part {
   readonly root?: Locator | undefined;
   /** The reference of the element with the document. */
   readonly part?: string;
+  /** How far to the right its lines will stand. Default 0. */
+  readonly indent?: number;
 }
 
 interface InnerFrame {
@@ -110,23 +115,33 @@ export class PageEyes {
     for (const frame of this.#page.frames().slice(0, FRAMES_MAX)) await this.#ask(frame, { ask: "unmark" }).catch(() => undefined);
   }
 
-  async #tree(frame: Frame, { root, maxBytes, offset, part }: Part, frames: { left: number }): Promise<string> {
-    const seen = await this.#ask(frame, { ask: "snapshot", maxBytes, offset, part }, root);
+  async #tree(frame: Frame, part: Part, frames: { left: number }): Promise<string> {
+    const { maxBytes, indent = 0 } = part;
+    const seen = await this.#seen(frame, part);
     let text = seen.text ?? "";
     for (const ref of (seen.frames ?? []).slice(0, FRAMES_MAX)) {
-      const left = maxBytes - Buffer.byteLength(text);
+      const left = maxBytes - bytesAt(text, indent);
       const isRead = left > LEFT_MIN && (frames.left -= 1) >= 0;
-      const inner = isRead ? await this.#inner(ref, { maxBytes: left, offset: 0 }, frames) : "[not read: browser_snapshot with its ref]";
-      text = insertBelow(text, ref, inner);
+      const below = { maxBytes: left, offset: 0, indent: indent + indentBelow(text, ref) };
+      const inner = isRead ? await this.#inner(ref, below, frames) : UNREAD;
+      text = insertBelow(text, { ref, inner, indent, maxBytes: Math.max(left, 0) + LAST_MAX });
     }
     return text;
   }
 
+  /** Asked again for less if it is too long where it will stand: so it says itself how to read on. */
+  async #seen(frame: Frame, { root, maxBytes, offset, part, indent = 0 }: Part): Promise<EyesAnswer> {
+    const seen = await this.#ask(frame, { ask: "snapshot", maxBytes, offset, part }, root);
+    const [bytes, there] = [bytesAt(seen.text ?? "", 0), bytesAt(seen.text ?? "", indent)];
+    if (indent === 0 || there <= maxBytes + LAST_MAX) return seen;
+    return this.#ask(frame, { ask: "snapshot", maxBytes: Math.floor((maxBytes * bytes) / there), offset, part }, root);
+  }
+
   /** The tree of the document in an element. One that goes meanwhile has none. */
-  async #inner(ref: string, { maxBytes, offset }: Part, frames: { left: number }): Promise<string> {
+  async #inner(ref: string, part: Part, frames: { left: number }): Promise<string> {
     const frame = await this.#documentOf(ref);
     if (!frame || this.#isSilent(frame)) return UNANSWERED;
-    return this.#tree(frame, { maxBytes, offset, part: ref }, frames).catch(() => (this.#isSilent(frame) ? UNANSWERED : ""));
+    return this.#tree(frame, { ...part, root: undefined, part: ref }, frames).catch(() => (this.#isSilent(frame) ? UNANSWERED : ""));
   }
 
   /** An element that is taken out and put back has another one: the earlier one is detached then. */
@@ -204,15 +219,5 @@ export class PageEyes {
   }
 }
 
+const UNREAD = "[not read: browser_snapshot with its ref]";
 const UNANSWERED = "[not read: its document does not answer]";
-
-/** The lines of a frame, one level below the line of its element. */
-function insertBelow(text: string, ref: string, inner: string): string {
-  if (inner === "") return text;
-  const lines = text.split("\n");
-  const at = lines.findIndex((line) => line.endsWith(`[${ref}]`));
-  if (at < 0) return text;
-  const indent = `${/^ */.exec(lines[at] ?? "")?.[0] ?? ""}  `;
-  lines.splice(at + 1, 0, ...inner.split("\n").map((line) => indent + line));
-  return lines.join("\n");
-}

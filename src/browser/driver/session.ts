@@ -1,9 +1,7 @@
 import type { BrowserContext, Page } from "playwright-core";
-import { DriverError } from "./driver-error.ts";
+import type { Pages } from "./pages.ts";
 import type { BrowserFolders } from "./profile.ts";
 import { Tab, type Tabs } from "./tab.ts";
-
-export const TABS_MAX = 20;
 
 /** What the sessions of one browser share. */
 export interface Place {
@@ -15,14 +13,16 @@ export interface Place {
 /** What one session has open. */
 export class Session implements Tabs {
   readonly #place: Place;
+  readonly #pages: Pages;
   readonly #tabs: Tab[] = [];
   readonly #timers = new Map<Tab, NodeJS.Timeout>();
   #current: Tab | undefined;
   #opening: Promise<Tab> | undefined;
   #isClosed = false;
 
-  constructor(place: Place) {
+  constructor(place: Place, pages: Pages) {
     this.#place = place;
+    this.#pages = pages;
   }
 
   get all(): readonly Tab[] {
@@ -38,18 +38,13 @@ export class Session implements Tabs {
     return this.#current ?? (await (this.#opening ??= this.open().finally(() => (this.#opening = undefined))));
   }
 
-  async open(): Promise<Tab> {
-    const pages = this.#place.context.pages();
-    // The one with which the browser has started.
-    const first = pages.find((page) => page.url() === "about:blank" && !TAKEN.has(page));
-    if (first) return this.adopt(first, true);
-    if (pages.length >= TABS_MAX) throw new DriverError("TAB_LIMIT", `The browser has ${TABS_MAX} tabs; close one of them`);
-    return this.adopt(await this.#place.context.newPage(), true);
+  open(): Promise<Tab> {
+    return this.#pages.open((page) => this.adopt(page, true));
   }
 
   /** A page that is there already belongs to this session from now on. */
   adopt(page: Page, isCurrent: boolean): Tab {
-    TAKEN.add(page);
+    this.#pages.take(page);
     const tab = new Tab(page, { tabs: this, folders: this.#place.folders });
     page.once("close", () => this.forget(tab));
     this.#tabs.push(tab);
@@ -90,6 +85,3 @@ export class Session implements Tabs {
     void tab.freeze().catch(() => undefined);
   }
 }
-
-/** Pages that are a tab of some session. */
-const TAKEN = new WeakSet<Page>();

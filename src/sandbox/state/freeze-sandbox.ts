@@ -36,7 +36,7 @@ export async function freezeSandbox<Kept>(parts: StateParts, request: FreezeWish
     const workspaceMark = record.workspace && (await markFolder(record.workspace.path));
     const baseMark = states.markBase(baseOf(record));
     const found = await findRun(parts, record, signal);
-    using _written = found.isRunning ? await parts.beforeFreeze?.(found.run, signal) : undefined;
+    using _written = (await canBeAsked(parts, record)) ? await parts.beforeFreeze?.(found.run, signal) : undefined;
     const frozen = await states.freeze({ ...found, durable, isOwn, user }, signal);
     try {
       return await keep({ ...frozen, at, workspaceMark, baseMark });
@@ -72,6 +72,14 @@ async function lookForRun({ live }: StateParts, record: SandboxRecord): Promise<
   const state = await live.states.read(record);
   if (!end || state.phase !== "stopped") return undefined;
   return { run: live.states.runOf(record, state), isRunning: false };
+}
+
+/** Nobody in a paused sandbox answers. One that sleeps is woken by every call, and for a state of it too. */
+async function canBeAsked({ live }: StateParts, record: SandboxRecord): Promise<boolean> {
+  const sandbox = await live.open(record);
+  if (sandbox?.isPaused() !== true) return sandbox !== undefined;
+  if ((await sandbox.usage()).pauseReason === "idle") await sandbox.resume();
+  return !sandbox.isPaused();
 }
 
 /** What is read of a sandbox that is killed meanwhile may fail in any way. */

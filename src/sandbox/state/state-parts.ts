@@ -4,7 +4,7 @@ import type { Runtimes } from "../runtimes.ts";
 import type { CheckpointFiles } from "./checkpoint-files.ts";
 import type { WorkLock } from "./work-lock.ts";
 
-/** For who holds in memory what a state of a sandbox should hold. It stays written until the result is disposed. Rejects only with the signal. */
+/** For who holds in memory what a state of a sandbox that is not paused should hold. It stays written until the result is disposed. Rejects only with the signal. */
 export type BeforeFreeze = (
   run: { readonly id: string; readonly generation: number },
   signal: AbortSignal,

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
+import { CLICK } from "../../../src/browser/actions/click.ts";
 import { EVALUATE } from "../../../src/browser/actions/evaluate.ts";
 import { NAVIGATE } from "../../../src/browser/actions/navigate.ts";
+import { TABS } from "../../../src/browser/actions/tabs.ts";
 import { openBrowserLab, patiently } from "../../support/browser-lab.ts";
 
 /** A site with a small file, one without an end, and a page. Says when somebody leaves. */
@@ -35,8 +37,13 @@ it("bounds downloads, tabs and their windows, freezes those that nobody uses, an
   for await (const { path } of downloads) if (path === "small.txt") break;
   expect(await run("cat ~/Downloads/small.txt")).toBe("content");
 
-  await evaluate("location.href = '/endless'");
-  expect((await said.next()).value).toBe("left\n");
+  await evaluate(`for (let n = 0; n < 2; n++) {
+    const link = document.createElement("a");
+    [link.href, link.download] = ["/endless", ""];
+    link.click();
+  }`);
+  let left = "";
+  while (left !== "left\nleft\n") left += (await said.next()).value;
   expect(await run("ls ~/Downloads")).toBe("small.txt");
 
   await evaluate(`new Promise((done) => {
@@ -47,4 +54,32 @@ it("bounds downloads, tabs and their windows, freezes those that nobody uses, an
 
   const score = (pattern: string) => run(`cat /proc/$(pgrep -f -- ${pattern} | head -1)/oom_score_adj`);
   expect(Number(await score("--type=renderer"))).toBeGreaterThan(Number(await score("--remote-debugging-pipe")));
+}, 60_000);
+
+it("has every page as somebody's tab, whoever opened it, and no more than there may be", async () => {
+  await using lab = await openBrowserLab();
+  await lab.serve('<title>site</title><a href="/">again</a>');
+  const [tab, other] = [lab.session(), lab.session("other")];
+  const evaluate = (expression: string) => tab.call(EVALUATE, { expression }, patiently());
+  const count = async (session = tab): Promise<number> => (await session.call(TABS, { action: "list" }, patiently())).value.tabs.length;
+  await tab.call(NAVIGATE, { url: "http://127.0.0.1:8000/" }, patiently());
+
+  await tab.call(CLICK, { selector: "a", modifiers: ["Control"] }, patiently());
+  await expect.poll(() => count(), { timeout: 20_000 }).toBe(2);
+  await tab.call(TABS, { action: "close", index: 1 }, patiently());
+
+  await evaluate("void window.open('/')");
+  await expect.poll(() => count(), { timeout: 20_000 }).toBe(2);
+  await tab.call(TABS, { action: "select", index: 1 }, patiently());
+  await evaluate("void setTimeout(() => { window.open('/?last'); window.close(); })");
+  const last = async () => (await tab.call(TABS, { action: "list" }, patiently())).value.tabs.at(-1)?.url;
+  await expect.poll(last, { timeout: 20_000 }).toBe("http://127.0.0.1:8000/?last");
+  expect(await count()).toBe(2);
+
+  const opened = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? tab : other).call(TABS, { action: "new" }, patiently())),
+  );
+  const refused = opened.flatMap((one) => (one.status === "rejected" ? [(one.reason as { code?: string }).code] : []));
+  expect(new Set(refused)).toEqual(new Set(["TAB_LIMIT"]));
+  expect((await count()) + (await count(other))).toBe(20);
 }, 60_000);

@@ -118,6 +118,19 @@ describe.skipIf(reason !== undefined)(`what is seen of a page${reason === undefi
     expect(part).toMatch(/Read on: browser_snapshot with ref e\d+ and offset \d+\]$/);
   });
 
+  it("is bounded however far its frames are nested", async () => {
+    await using seen = await look("/nested-frames");
+    for (const maxBytes of [8_000, BUDGET.maxBytes, 262_144]) {
+      const text = await seen.eyes.snapshot({ maxBytes, offset: 0 });
+      expect(text).toContain('iframe "Depth 1"');
+      expect(Buffer.byteLength(text)).toBeLessThan(maxBytes + 1_000);
+    }
+    const inner = refOf(seen.text, 'iframe "Depth 1"');
+    const told = new RegExp(`Read on: browser_snapshot with ref ${inner} and offset (\\d+)\\]$`, "m").exec(seen.text)?.[1];
+    const on = await seen.eyes.snapshot({ ...BUDGET, offset: Number(told), root: await seen.eyes.locate(inner) });
+    expect(on).toContain('- "a"\n');
+  });
+
   it("names a frame whose document does not answer, and reads the others", async () => {
     await using seen = await look("/stuck-frame");
     expect(seen.text).toMatch(/- iframe "Stuck" \[e\d+\]\n {2}\[not read: its document does not answer\]/);

@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+import { EVALUATE } from "../../../src/browser/actions/evaluate.ts";
+import { LOCAL } from "../../../src/sandbox/sandbox.ts";
+import { openBrowserLab, patiently } from "../../support/browser-lab.ts";
+
+it.skipIf(process.getuid?.() !== 0)(
+  "is the same browser after a pause in which a state was taken (skipped for an ordinary user, who has no freezer)",
+  async () => {
+    await using lab = await openBrowserLab();
+    const { sandbox, lab: home } = lab;
+    const evaluate = async (expression: string) => (await lab.session().call(EVALUATE, { expression }, patiently())).value.json;
+    await evaluate("document.title = 'before'");
+    await sandbox.pause();
+    const { id } = await home.sandboxes.snapshots.create(LOCAL, sandbox.id, {}, patiently().signal);
+    expect(await sandbox.info()).toMatchObject({ state: "paused" });
+    expect(await evaluate("document.title")).toBe('"before"');
+    await home.sandboxes.snapshots.remove(LOCAL, id);
+  },
+  60_000,
+);
