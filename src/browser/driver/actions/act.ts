@@ -2,7 +2,7 @@ import type { ChangeFacts, DownloadFacts } from "../../actions/change.ts";
 import { CHANGE_LINES_MAX, TITLE_MAX, TREE_CHANGE_MAX, URL_MAX } from "../../actions/change-limits.ts";
 import type { DownloadState } from "../downloads.ts";
 import { DriverError } from "../driver-error.ts";
-import type { Answer } from "../handler.ts";
+import type { Answer, Call } from "../handler.ts";
 import { captureTree, tellTreeChange, type TreeState } from "../page-view.ts";
 import type { Tab } from "../tab.ts";
 import { tellDialog } from "../tab-log.ts";
@@ -26,16 +26,27 @@ export interface ActOptions {
   readonly leaves?: boolean;
 }
 
+/** How playwright does one thing. */
+export interface How {
+  readonly timeout: number;
+  /** Aborts when the call is broken off, and when a dialog has ended it: what is left of the work is not done then. */
+  readonly signal: AbortSignal;
+}
+
+type Work = (how: How) => Promise<unknown>;
+
 /** Does something to a page, and answers what changed. A dialog that opens meanwhile ends it: the page is held until that is answered. */
-export async function act(tab: Tab, work: () => Promise<unknown>, options: ActOptions = {}): Promise<Answer<ChangeFacts>> {
+export async function act(tab: Tab, call: Call, work: Work, options: ActOptions = {}): Promise<Answer<ChangeFacts>> {
   const { isUrgent = false, leaves = isUrgent } = options;
   if (!isUrgent) assertNoDialog(tab);
   const before = await look(tab, leaves);
   using documents = await DocumentWatch.open(tab);
   using opening = tab.nextDialog();
-  const doing = reasoned(work).then(() => settle(tab, documents, options.leaves === true));
+  const held = new AbortController();
+  const signal = AbortSignal.any([call.signal, held.signal]);
+  const doing = doUnlessBroken(work, signal).then(() => settle(tab, documents, options.leaves === true));
   doing.catch(() => undefined);
-  await Promise.race([doing, opening.dialog]);
+  await Promise.race([doing, opening.dialog.then(() => held.abort())]);
   return { value: await tellChange(tab, before, documents) };
 }
 
@@ -47,12 +58,17 @@ export function assertNoDialog({ dialog }: Tab): void {
   throw new DriverError("DIALOG_OPEN", `A dialog holds the page, ${kind} ${said}: answer it with browser_handle_dialog`);
 }
 
-/** With playwright's errors as reasons. */
-export async function reasoned<T>(work: () => Promise<T>): Promise<T> {
+async function doUnlessBroken(work: Work, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  await reasoned(() => work({ timeout: ACT_MS, signal }), signal);
+}
+
+/** With playwright's errors as reasons, and that of the signal for what it has broken off. */
+export async function reasoned<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw toReason(error);
+    throw signal?.aborted === true && !(error instanceof DriverError) ? signal.reason : toReason(error);
   }
 }
 

@@ -24,9 +24,10 @@ function read(node: unknown, [rows, characters]: readonly [rows: number, charact
 
 export const options = defineHandler<OptionsArgs, OptionsValue>({
   name: "options",
-  async run(tab, args) {
+  mayLinger: true,
+  async run(tab, args, { signal }) {
     assertNoDialog(tab);
-    const element = await elementOf(tab, await needTarget(tab, args), ACT_MS);
+    const element = await elementOf(tab, await needTarget(tab, args), { timeout: ACT_MS, signal });
     const found = await reasoned(() => element.evaluate(read, [OPTIONS_MAX, OPTION_TEXT_MAX] as const));
     if (!found) throw new DriverError("ACTION_FAILED", "The element is no drop-down list of its own: click it, and then what it shows");
     return { value: { options: found.rows, omitted: found.total - found.rows.length } };

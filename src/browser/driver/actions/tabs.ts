@@ -15,8 +15,8 @@ export const tabs = defineHandler<TabsArgs, TabsValue>({
   name: "tabs",
   isUrgent: true,
   endsTab: true,
-  async run(current, { action, index, url }) {
-    if (action === "new") await open(current, url);
+  async run(current, { action, index, url }, { signal }) {
+    if (action === "new") await open(current, url, signal);
     if (action === "select") current.tabs.select(find(current, index));
     if (action === "close") await find(current, index).page.close();
     const rows = current.tabs.all.map(async (tab) => ({
@@ -28,9 +28,9 @@ export const tabs = defineHandler<TabsArgs, TabsValue>({
   },
 });
 
-async function open({ tabs: all }: Tab, url: string | undefined): Promise<void> {
+async function open({ tabs: all }: Tab, url: string | undefined, signal: AbortSignal): Promise<void> {
   const tab = await all.open();
-  if (url !== undefined) await reasoned(() => goTo(tab.page, url, NEW_MS));
+  if (url !== undefined) await reasoned(() => goTo(tab.page, url, { timeout: NEW_MS, signal }), signal);
 }
 
 function find(current: Tab, index: number | undefined): Tab {
