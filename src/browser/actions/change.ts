@@ -43,7 +43,7 @@ export const Change = z.object({
   errors: Lines,
   /** Requests that failed, with the reason. */
   failures: Lines,
-  /** How the tree of the page differs from before; absent if it has another document, or a dialog holds it. */
+  /** How the tree of the page differs from before; absent if it has another document, a dialog holds it, or it was too slow. */
   tree: z
     .string()
     .max(TREE_CHANGE_MAX + CHANGE_LINE_MAX)

@@ -15,6 +15,8 @@ export interface Answer<Value> {
 export interface Call {
   /** Aborts at the deadline, and when the caller cancels: nothing more is done to the page then. Its reason is a `DriverError`. */
   readonly signal: AbortSignal;
+  /** The deadline, as `performance.now()` counts. */
+  readonly endsAt: number;
 }
 
 /** What does an action inside. It knows the action's types alone: the server has checked the arguments. */

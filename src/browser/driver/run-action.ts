@@ -17,6 +17,7 @@ const END_MS = 5_000;
  * next call has its turn when nothing of this one goes on.
  */
 export async function runAction(session: Session, request: DriverRequest, signal: AbortSignal): Promise<Answer<unknown>> {
+  const call = { signal, endsAt: performance.now() + request.timeoutMs };
   const handler = HANDLERS.find(({ name }) => name === request.action);
   if (!handler) throw new DriverError("ARGUMENTS_INVALID", `There is no action "${request.action}"`);
   const tab = await unlessAborted(session.current(), signal);
@@ -25,7 +26,7 @@ export async function runAction(session: Session, request: DriverRequest, signal
     await tab.thaw();
     if (handler.isUrgent !== true) await tab.show();
     signal.throwIfAborted();
-    return handler.run(tab, request.args as never, { signal });
+    return handler.run(tab, request.args as never, call);
   };
   if (handler.endsTab === true) return unlessAborted(begin(), signal);
   if (handler.isUrgent === true) return within(tab, begin(), signal);

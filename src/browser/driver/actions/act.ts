@@ -4,6 +4,7 @@ import type { DownloadState } from "../downloads.ts";
 import { DriverError } from "../driver-error.ts";
 import type { Answer, Call } from "../handler.ts";
 import { captureTree, tellTreeChange, type TreeState } from "../page-view.ts";
+import { saidInTime } from "../said-in-time.ts";
 import type { Tab } from "../tab.ts";
 import { tellDialog } from "../tab-log.ts";
 import { toReason } from "./playwright-reasons.ts";
@@ -11,6 +12,11 @@ import { DocumentWatch, settle } from "./settle.ts";
 
 /** Playwright's own limit. It is below the call's deadline, so that the reason comes and not the deadline alone. */
 export const ACT_MS = 8_000;
+
+/** Of the call's time what changed is told in so much: what was done is no failure because its page is slow or loads on. */
+const TELL_MS = 500;
+/** With so little left, what the page does not say is left out. */
+const SAY_MS = 100;
 
 interface Before {
   readonly tree: TreeState | undefined;
@@ -44,10 +50,12 @@ export async function act(tab: Tab, call: Call, work: Work, options: ActOptions 
   using opening = tab.nextDialog();
   const held = new AbortController();
   const signal = AbortSignal.any([call.signal, held.signal]);
-  const doing = doUnlessBroken(work, signal).then(() => settle(tab, documents, options.leaves === true));
+  const doing = doUnlessBroken(work, signal).then(() =>
+    settle(tab, documents, { leaves: options.leaves === true, endsAt: call.endsAt - TELL_MS }),
+  );
   doing.catch(() => undefined);
   await Promise.race([doing, opening.dialog.then(() => held.abort())]);
-  return { value: await tellChange(tab, before, documents) };
+  return { value: await tellChange(tab, before, { documents, endsAt: call.endsAt - SAY_MS }) };
 }
 
 /** What is done to a page while a dialog holds it would wait for the dialog. Throws `DIALOG_OPEN`. */
@@ -82,15 +90,22 @@ async function look(tab: Tab, leaves: boolean): Promise<Before> {
   };
 }
 
-async function tellChange(tab: Tab, before: Before, documents: DocumentWatch): Promise<ChangeFacts> {
+interface Telling {
+  readonly documents: DocumentWatch;
+  readonly endsAt: number;
+}
+
+async function tellChange(tab: Tab, before: Before, { documents, endsAt }: Telling): Promise<ChangeFacts> {
   const { page, log, dialog, tabs, downloads } = tab;
   const open = dialog && tellDialog(dialog);
   const dialogs = log.dialogs.since(before.counts.dialogs);
   const isNew = documents.hasNew;
-  const tree = open || isNew || !before.tree ? undefined : await tellTreeChange(page, before.tree, TREE_CHANGE_MAX);
+  const inTime = (saying: Promise<string>): Promise<string | undefined> => saidInTime(saying, Math.max(0, endsAt - performance.now()));
+  const title = open ? undefined : await inTime(page.title().catch(() => ""));
+  const tree = open || isNew || !before.tree ? undefined : await inTime(tellTreeChange(page, before.tree, TREE_CHANGE_MAX));
   return {
     url: page.url().slice(0, URL_MAX),
-    title: open ? "" : (await page.title().catch(() => "")).slice(0, TITLE_MAX),
+    title: (title ?? "").slice(0, TITLE_MAX),
     navigated: isNew,
     loading: documents.isLoading,
     ...(open && { dialog: open }),

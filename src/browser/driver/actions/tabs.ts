@@ -1,10 +1,10 @@
 import type { TabsArgs, TabsValue } from "../../actions/tabs.ts";
 import { TITLE_MAX, URL_MAX } from "../../actions/change-limits.ts";
-import { settleWithin } from "../../../async/settle-within.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
 import type { Tab } from "../tab.ts";
 import { goTo } from "../go-to.ts";
+import { saidInTime } from "../said-in-time.ts";
 import { reasoned } from "./act.ts";
 
 /** A tab that a dialog or a script holds does not say its title. */
@@ -41,9 +41,6 @@ function find(current: Tab, index: number | undefined): Tab {
 }
 
 async function titleOf({ page }: Tab): Promise<string> {
-  const title = await settleWithin(
-    page.title().catch(() => ""),
-    { timeoutMs: TITLE_MS },
-  );
-  return title === "late" ? "" : title;
+  const saying = page.title().catch(() => "");
+  return (await saidInTime(saying, TITLE_MS)) ?? "";
 }
