@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { CHANGE_LINE_MAX, CHANGE_LINES_MAX, TITLE_MAX, TREE_CHANGE_MAX, URL_MAX } from "./change-limits.ts";
+import { CHANGE_LINE_MAX, CHANGE_LINES_MAX, LISTED_URL_MAX, TITLE_MAX, TREE_CHANGE_MAX, URL_MAX } from "./change-limits.ts";
 
 const PATH_MAX = 4_096;
 
@@ -13,7 +13,7 @@ export type DialogFacts = z.infer<typeof Dialog>;
 
 const Download = z.object({
   name: z.string().max(PATH_MAX),
-  url: z.string().max(URL_MAX),
+  url: z.string().max(LISTED_URL_MAX),
   state: z.enum(["running", "done", "failed"]),
   /** Where it lies in the sandbox. */
   path: z.string().max(PATH_MAX).optional(),
@@ -38,7 +38,9 @@ export const Change = z.object({
   dialogs: z.array(Dialog).max(CHANGE_LINES_MAX),
   downloads: z.array(Download).max(CHANGE_LINES_MAX),
   /** Tabs that the page opened, by their places in the list of tabs. */
-  opened: z.array(z.object({ index: z.number().int().min(0).max(CHANGE_LINES_MAX), url: z.string().max(URL_MAX) })).max(CHANGE_LINES_MAX),
+  opened: z
+    .array(z.object({ index: z.number().int().min(0).max(CHANGE_LINES_MAX), url: z.string().max(LISTED_URL_MAX) }))
+    .max(CHANGE_LINES_MAX),
   /** Errors of the page's scripts, and those that it wrote to the console. */
   errors: Lines,
   /** Requests that failed, with the reason. */

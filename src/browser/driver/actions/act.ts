@@ -1,7 +1,15 @@
 import type { ChangeFacts, DownloadFacts } from "../../actions/change.ts";
-import { CHANGE_LINES_MAX, TITLE_MAX, TREE_CHANGE_MAX, URL_MAX } from "../../actions/change-limits.ts";
+import {
+  CHANGE_LINES_MAX,
+  CHANGE_LIST_MAX_BYTES,
+  LISTED_URL_MAX,
+  TITLE_MAX,
+  TREE_CHANGE_MAX,
+  URL_MAX,
+} from "../../actions/change-limits.ts";
 import type { DownloadState } from "../downloads.ts";
 import { DriverError } from "../driver-error.ts";
+import { lastFitting } from "../fitting.ts";
 import type { Answer, Call } from "../handler.ts";
 import { captureTree, tellTreeChange, type TreeState } from "../page-view.ts";
 import { saidInTime } from "../said-in-time.ts";
@@ -109,20 +117,24 @@ async function tellChange(tab: Tab, before: Before, { documents, endsAt }: Telli
     navigated: isNew,
     loading: documents.isLoading,
     ...(open && { dialog: open }),
-    dialogs: (open ? dialogs.slice(0, -1) : dialogs).slice(-CHANGE_LINES_MAX),
-    downloads: downloads.all.filter((one) => !before.downloads.includes(one)).map(tellDownload),
+    dialogs: newest(open ? dialogs.slice(0, -1) : dialogs),
+    downloads: newest(downloads.all.filter((one) => !before.downloads.includes(one)).map(tellDownload)),
     opened: tabs.all.flatMap((one, index) =>
-      before.tabs.includes(one) || one === tab ? [] : [{ index, url: one.page.url().slice(0, URL_MAX) }],
+      before.tabs.includes(one) || one === tab ? [] : [{ index, url: one.page.url().slice(0, LISTED_URL_MAX) }],
     ),
     errors: errorsSince(tab, before.counts.console),
-    failures: log.failures.since(before.counts.failures).slice(-CHANGE_LINES_MAX),
+    failures: newest(log.failures.since(before.counts.failures)),
     ...(tree !== undefined && { tree }),
   };
 }
 
 function errorsSince({ log }: Tab, count: number): string[] {
   const errors = log.console.since(count).filter(({ level }) => level === "error");
-  return errors.slice(-CHANGE_LINES_MAX).map(({ text }) => text);
+  return newest(errors.map(({ text }) => text));
+}
+
+function newest<Entry>(entries: readonly Entry[]): Entry[] {
+  return lastFitting(entries.slice(-CHANGE_LINES_MAX), CHANGE_LIST_MAX_BYTES);
 }
 
 function tellDownload({ url, name, state }: DownloadState): DownloadFacts {

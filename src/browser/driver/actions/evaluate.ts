@@ -1,4 +1,4 @@
-import { EVALUATE_MAX_BYTES } from "../../frames.ts";
+import { ANSWER_MAX_BYTES } from "../../frames.ts";
 import type { EvaluateArgs, EvaluateValue } from "../../actions/evaluate.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
@@ -55,10 +55,11 @@ function asFunction(source: string): () => unknown {
 
 function toJson(value: unknown): string {
   const json = stringify(value) ?? "undefined";
-  const bytes = Buffer.byteLength(json);
-  if (bytes <= EVALUATE_MAX_BYTES) return json;
-  const most = `at most ${EVALUATE_MAX_BYTES} come back: return less of it`;
-  throw new DriverError("RESULT_TOO_LARGE", `The value has ${bytes} bytes as JSON, ${most}`);
+  // It goes as a text in JSON, where each quote in it takes two bytes.
+  const sent = Buffer.byteLength(JSON.stringify(json));
+  if (sent <= ANSWER_MAX_BYTES) return json;
+  const size = `${Buffer.byteLength(json)} bytes as JSON, and ${sent} with its quotes escaped`;
+  throw new DriverError("RESULT_TOO_LARGE", `The value has ${size}: at most ${ANSWER_MAX_BYTES} come back, so return less of it`);
 }
 
 function stringify(value: unknown): string | undefined {

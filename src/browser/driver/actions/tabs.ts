@@ -1,5 +1,5 @@
 import type { TabsArgs, TabsValue } from "../../actions/tabs.ts";
-import { TITLE_MAX, URL_MAX } from "../../actions/change-limits.ts";
+import { LISTED_URL_MAX, TITLE_MAX } from "../../actions/change-limits.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
 import type { Tab } from "../tab.ts";
@@ -20,7 +20,7 @@ export const tabs = defineHandler<TabsArgs, TabsValue>({
     if (action === "select") current.tabs.select(find(current, index));
     if (action === "close") await find(current, index).page.close();
     const rows = current.tabs.all.map(async (tab) => ({
-      url: tab.page.url().slice(0, URL_MAX),
+      url: tab.page.url().slice(0, LISTED_URL_MAX),
       title: (await titleOf(tab)).slice(0, TITLE_MAX),
       current: tab === current.tabs.shown,
     }));
