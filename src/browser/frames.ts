@@ -3,8 +3,8 @@
  * comes before the message that it belongs to. Without zod, for the driver has none.
  */
 export const MESSAGE_MAX_BYTES = 1_048_576;
-/** A value of a page as JSON, which goes as a text: escaped it may be larger, and then it does not fit a message. */
-export const EVALUATE_MAX_BYTES = MESSAGE_MAX_BYTES - 65_536;
+/** What one answer may hold, as it is sent: its message has an envelope, and an address of the page. */
+export const ANSWER_MAX_BYTES = MESSAGE_MAX_BYTES - 65_536;
 export const PICTURE_MAX_BYTES = 8 * 1_048_576;
 const HEAD_BYTES = 5;
 

@@ -10,6 +10,8 @@ export interface BrowserAction<Args = never, Value = unknown> {
   readonly value: z.ZodType<Value>;
   /** It waits for no other call of its tab, as one that answers the dialog which holds that call must not. Default false. */
   readonly isUrgent?: boolean;
+  /** How long it may take by what is asked for. Default `ACTION_MS` of `Browsers`. */
+  readonly timeMs?: (args: Args) => number | undefined;
 }
 
 export function defineAction<Args, Value>(action: BrowserAction<Args, Value>): BrowserAction<Args, Value> {

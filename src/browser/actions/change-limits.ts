@@ -6,3 +6,7 @@ export const TREE_CHANGE_MAX = 16_384;
 export const TITLE_MAX = 2_000;
 /** Longer addresses come with data that a page can fetch by itself. */
 export const URL_MAX = 65_536;
+/** Of one address among many. */
+export const LISTED_URL_MAX = 2_000;
+/** Of each list of a change, as it is sent: all of them fit one message. */
+export const CHANGE_LIST_MAX_BYTES = 131_072;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { CHANGE_LINE_MAX, CHANGE_LINES_MAX, TITLE_MAX, TREE_CHANGE_MAX, URL_MAX } from "./change-limits.ts";
+import { CHANGE_LINE_MAX, CHANGE_LINES_MAX, LISTED_URL_MAX, TITLE_MAX, TREE_CHANGE_MAX, URL_MAX } from "./change-limits.ts";
 
 const PATH_MAX = 4_096;
 
@@ -13,7 +13,7 @@ export type DialogFacts = z.infer<typeof Dialog>;
 
 const Download = z.object({
   name: z.string().max(PATH_MAX),
-  url: z.string().max(URL_MAX),
+  url: z.string().max(LISTED_URL_MAX),
   state: z.enum(["running", "done", "failed"]),
   /** Where it lies in the sandbox. */
   path: z.string().max(PATH_MAX).optional(),
@@ -38,12 +38,14 @@ export const Change = z.object({
   dialogs: z.array(Dialog).max(CHANGE_LINES_MAX),
   downloads: z.array(Download).max(CHANGE_LINES_MAX),
   /** Tabs that the page opened, by their places in the list of tabs. */
-  opened: z.array(z.object({ index: z.number().int().min(0).max(CHANGE_LINES_MAX), url: z.string().max(URL_MAX) })).max(CHANGE_LINES_MAX),
+  opened: z
+    .array(z.object({ index: z.number().int().min(0).max(CHANGE_LINES_MAX), url: z.string().max(LISTED_URL_MAX) }))
+    .max(CHANGE_LINES_MAX),
   /** Errors of the page's scripts, and those that it wrote to the console. */
   errors: Lines,
   /** Requests that failed, with the reason. */
   failures: Lines,
-  /** How the tree of the page differs from before; absent if it has another document, or a dialog holds it. */
+  /** How the tree of the page differs from before; absent if it has another document, a dialog holds it, or it was too slow. */
   tree: z
     .string()
     .max(TREE_CHANGE_MAX + CHANGE_LINE_MAX)

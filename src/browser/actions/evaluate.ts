@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { EVALUATE_MAX_BYTES } from "../frames.ts";
+import { ANSWER_MAX_BYTES } from "../frames.ts";
 import { defineAction } from "./action.ts";
 import { ELEMENT_FIELDS, TEXT_MAX, timeoutMs } from "./fields.ts";
 
@@ -13,7 +13,7 @@ const Args = z.object(EVALUATE_FIELDS);
 export type EvaluateArgs = z.infer<typeof Args>;
 
 /** A text, which is nobody's object: a page may nest a value deeper than a reader has stack. */
-const Value = z.object({ json: z.string().max(EVALUATE_MAX_BYTES) });
+const Value = z.object({ json: z.string().max(ANSWER_MAX_BYTES) });
 export type EvaluateValue = z.infer<typeof Value>;
 
 /** Evaluates JavaScript in the page, and answers with its value as JSON; `undefined` if it has none. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineAction } from "./action.ts";
-import { TITLE_MAX, URL_MAX } from "./change-limits.ts";
+import { LISTED_URL_MAX, TITLE_MAX, URL_MAX } from "./change-limits.ts";
 
 const TABS_MAX = 100;
 
@@ -14,7 +14,7 @@ const Args = z.object(TABS_FIELDS);
 export type TabsArgs = z.infer<typeof Args>;
 
 const Value = z.object({
-  tabs: z.array(z.object({ url: z.string().max(URL_MAX), title: z.string().max(TITLE_MAX), current: z.boolean() })).max(TABS_MAX),
+  tabs: z.array(z.object({ url: z.string().max(LISTED_URL_MAX), title: z.string().max(TITLE_MAX), current: z.boolean() })).max(TABS_MAX),
 });
 export type TabsValue = z.infer<typeof Value>;
 

@@ -14,5 +14,14 @@ export const TYPE_FIELDS = {
 const Args = z.object(TYPE_FIELDS);
 export type TypeArgs = z.infer<typeof Args>;
 
+const BASE_MS = 10_000;
+/** Of one key, on a busy machine and in a page that looks at each. */
+const KEY_MS = 10;
+
 /** Types into what is named, or has the focus. */
-export const TYPE = defineAction({ name: "type", args: Args, value: Change });
+export const TYPE = defineAction({
+  name: "type",
+  args: Args,
+  value: Change,
+  timeMs: ({ text, slowly }) => (slowly === true ? BASE_MS + text.length * KEY_MS : undefined),
+});

@@ -1,4 +1,5 @@
 import type { DriverCode } from "../driver-codes.ts";
+import { FrameError } from "../frames.ts";
 
 const MESSAGE_MAX = 4_000;
 
@@ -23,6 +24,8 @@ const LOG = "\nCall log:";
 
 export function toFailure(error: unknown, fallback: DriverCode = "ACTION_FAILED"): Failure {
   if (error instanceof DriverError) return { code: error.code, message: error.message.slice(0, MESSAGE_MAX) };
+  if (error instanceof FrameError)
+    return { code: "RESULT_TOO_LARGE", message: `The answer is too large: ${error.message}; ask for less of it` };
   const message = error instanceof Error ? error.message : String(error);
   const [said = ""] = message.split(LOG);
   const isTimeout = error instanceof Error && error.name === "TimeoutError";

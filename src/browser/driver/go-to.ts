@@ -5,8 +5,12 @@ import { toFailure } from "./driver-error.ts";
 const ERROR_PAGE = "chrome-error://chromewebdata/";
 
 /** Opens the address, and resolves once its document begins. */
-export async function goTo(page: Page, url: string, timeout: number): Promise<Response | null> {
-  const how = { waitUntil: "commit", timeout } as const;
+export async function goTo(
+  page: Page,
+  url: string,
+  limits: { readonly timeout: number; readonly signal?: AbortSignal },
+): Promise<Response | null> {
+  const how = { waitUntil: "commit", ...limits } as const;
   return page.goto(url, how).catch((error: unknown) => {
     if (!toFailure(error).message.includes(`interrupted by another navigation to "${ERROR_PAGE}"`)) throw error;
     return page.goto(url, how);

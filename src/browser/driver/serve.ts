@@ -44,7 +44,7 @@ class Driver {
       case "request":
         return this.#answer(message);
       case "cancel":
-        return this.#running.get(message.id)?.abort();
+        return this.#running.get(message.id)?.abort(new DriverError("CANCELLED", "The call was cancelled"));
       case "leave":
         return this.#sessions.leave(message.session);
       case "keep":

@@ -34,7 +34,7 @@ export async function callBrowser<Args extends object, Value>(
 ): Promise<Called<Value>> {
   const { signal, principal, clientId } = context;
   const sandbox = await context.sandbox(id);
-  const timeoutMs = args.timeout_ms === undefined ? undefined : Math.min(args.timeout_ms + REASON_MS, CALL_MAX_MS);
+  const timeoutMs = args.timeout_ms === undefined ? action.timeMs?.(args) : Math.min(args.timeout_ms + REASON_MS, CALL_MAX_MS);
   return browsers.of(sandbox, tabsOf(principal, clientId)).call(action, args, { signal, timeoutMs }).catch(marked);
 }
 

@@ -1,5 +1,6 @@
 import { CONSOLE, CONSOLE_FIELDS } from "../../browser/actions/console.ts";
 import { NETWORK, NETWORK_FIELDS, type RequestFacts } from "../../browser/actions/network.ts";
+import { LOG_DEFAULT } from "../../browser/actions/log-limits.ts";
 import { markOutside } from "../../catalog/outside-text.ts";
 import { oneLine } from "./one-line.ts";
 import type { TextResult } from "../../catalog/tool.ts";
@@ -17,7 +18,7 @@ export const consoleLog = browserTool({
   async run(call, args) {
     const { value } = await callBrowser(call, CONSOLE, args);
     return logResult(
-      value,
+      { value, limit: args.limit },
       value.lines.map(({ level, text, place }) => `${level}: ${text}${place === "" ? "" : ` (${place})`}`),
     );
   },
@@ -32,7 +33,7 @@ export const network = browserTool({
   value: NETWORK.value,
   async run(call, args) {
     const { value } = await callBrowser(call, NETWORK, args);
-    return logResult(value, value.requests.map(tellRequest));
+    return logResult({ value, limit: args.limit }, value.requests.map(tellRequest));
   },
 });
 
@@ -40,8 +41,16 @@ function tellRequest({ method, url, kind, status, problem }: RequestFacts): stri
   return `${method} ${url} (${kind}): ${problem ?? status ?? "no answer yet"}`;
 }
 
-function logResult(value: { readonly omitted: number }, lines: readonly string[]): TextResult {
+interface Log {
+  readonly value: { readonly omitted: number };
+  readonly limit: number | undefined;
+}
+
+function logResult({ value, limit = LOG_DEFAULT }: Log, lines: readonly string[]): TextResult {
   if (lines.length === 0) return textResult(value, "[Nothing]");
-  const note = value.omitted === 0 ? [] : [`[${value.omitted} older ones are left out; limit shows more]`];
+  const note =
+    value.omitted === 0
+      ? []
+      : [`[${value.omitted} older ones are left out${lines.length < limit ? ": no more fit an answer" : "; limit shows more"}]`];
   return textResult(value, [markOutside(lines.map(oneLine).join("\n")), ...note].join("\n"));
 }

@@ -1,8 +1,9 @@
-import { EVALUATE_MAX_BYTES } from "../../frames.ts";
+import { ANSWER_MAX_BYTES } from "../../frames.ts";
 import type { EvaluateArgs, EvaluateValue } from "../../actions/evaluate.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
 import type { Tab } from "../tab.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import { ACT_MS, assertNoDialog } from "./act.ts";
 import { said, toReason } from "./playwright-reasons.ts";
 import { toLocator } from "./target.ts";
@@ -14,10 +15,12 @@ const OF_ELEMENT = /^locator\.evaluate: .*(?:strict mode violation|while parsing
 
 export const evaluate = defineHandler<EvaluateArgs, EvaluateValue>({
   name: "evaluate",
-  async run(tab, args) {
+  mayLinger: true,
+  async run(tab, args, { signal }) {
     assertNoDialog(tab);
     using opening = tab.nextDialog();
-    const evaluating = run(tab, args).catch(blame);
+    // A script that has begun goes on in its page: nobody can end it.
+    const evaluating = unlessAborted(run(tab, args, signal).catch(blame), signal);
     const held = opening.dialog.then(() => assertNoDialog(tab));
     evaluating.catch(() => undefined);
     held.catch(() => undefined);
@@ -25,12 +28,15 @@ export const evaluate = defineHandler<EvaluateArgs, EvaluateValue>({
   },
 });
 
-async function run(tab: Tab, args: EvaluateArgs): Promise<unknown> {
+async function run(tab: Tab, args: EvaluateArgs, signal: AbortSignal): Promise<unknown> {
   const { expression } = args;
   const isFunction = FUNCTION.test(expression);
   const locator = await toLocator(tab, args);
   if (locator)
-    return locator.evaluate(asFunction(`(element) => (${expression}\n)${isFunction ? "(element)" : ""}`), undefined, { timeout: ACT_MS });
+    return locator.evaluate(asFunction(`(element) => (${expression}\n)${isFunction ? "(element)" : ""}`), undefined, {
+      timeout: ACT_MS,
+      signal,
+    });
   return isFunction ? tab.page.evaluate(asFunction(expression)) : tab.page.evaluate(expression);
 }
 
@@ -49,10 +55,11 @@ function asFunction(source: string): () => unknown {
 
 function toJson(value: unknown): string {
   const json = stringify(value) ?? "undefined";
-  const bytes = Buffer.byteLength(json);
-  if (bytes <= EVALUATE_MAX_BYTES) return json;
-  const most = `at most ${EVALUATE_MAX_BYTES} come back: return less of it`;
-  throw new DriverError("RESULT_TOO_LARGE", `The value has ${bytes} bytes as JSON, ${most}`);
+  // It goes as a text in JSON, where each quote in it takes two bytes.
+  const sent = Buffer.byteLength(JSON.stringify(json));
+  if (sent <= ANSWER_MAX_BYTES) return json;
+  const size = `${Buffer.byteLength(json)} bytes as JSON, and ${sent} with its quotes escaped`;
+  throw new DriverError("RESULT_TOO_LARGE", `The value has ${size}: at most ${ANSWER_MAX_BYTES} come back, so return less of it`);
 }
 
 function stringify(value: unknown): string | undefined {

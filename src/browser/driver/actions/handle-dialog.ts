@@ -6,5 +6,5 @@ import { act } from "./act.ts";
 export const handleDialog = defineHandler<HandleDialogArgs, ChangeFacts>({
   name: "handle_dialog",
   isUrgent: true,
-  run: (tab, { accept, text }) => act(tab, () => tab.answerDialog(accept, text), { isUrgent: true }),
+  run: (tab, { accept, text }, call) => act(tab, call, () => tab.answerDialog(accept, text), { isUrgent: true }),
 });

@@ -4,6 +4,7 @@ import { defineHandler } from "../handler.ts";
 
 export const marked = defineHandler<MarkedArgs, MarkedValue>({
   name: "marked",
+  mayLinger: true,
   async run({ log }, { number }) {
     const ref = log.marked[number];
     if (ref !== undefined) return { value: { ref } };

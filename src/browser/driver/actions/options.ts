@@ -1,6 +1,8 @@
 import { OPTION_TEXT_MAX, OPTIONS_MAX } from "../../actions/option-limits.ts";
 import type { OptionsArgs, OptionsValue } from "../../actions/options.ts";
 import { DriverError } from "../driver-error.ts";
+import { ANSWER_MAX_BYTES } from "../../frames.ts";
+import { firstFitting } from "../fitting.ts";
 import { defineHandler } from "../handler.ts";
 import { ACT_MS, assertNoDialog, reasoned } from "./act.ts";
 import { elementOf, needTarget } from "./target.ts";
@@ -24,11 +26,13 @@ function read(node: unknown, [rows, characters]: readonly [rows: number, charact
 
 export const options = defineHandler<OptionsArgs, OptionsValue>({
   name: "options",
-  async run(tab, args) {
+  mayLinger: true,
+  async run(tab, args, { signal }) {
     assertNoDialog(tab);
-    const element = await elementOf(tab, await needTarget(tab, args), ACT_MS);
+    const element = await elementOf(tab, await needTarget(tab, args), { timeout: ACT_MS, signal });
     const found = await reasoned(() => element.evaluate(read, [OPTIONS_MAX, OPTION_TEXT_MAX] as const));
     if (!found) throw new DriverError("ACTION_FAILED", "The element is no drop-down list of its own: click it, and then what it shows");
-    return { value: { options: found.rows, omitted: found.total - found.rows.length } };
+    const rows = firstFitting(found.rows, ANSWER_MAX_BYTES);
+    return { value: { options: rows, omitted: found.total - rows.length } };
   },
 });

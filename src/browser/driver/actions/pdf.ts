@@ -8,13 +8,15 @@ import { toFileError } from "./upload-file.ts";
 
 export const pdf = defineHandler<PdfArgs, PdfValue>({
   name: "pdf",
-  async run(tab, { path, landscape = false }) {
+  mayLinger: true,
+  async run(tab, { path, landscape = false }, { signal }) {
     assertNoDialog(tab);
     const bytes = await reasoned(() => tab.page.pdf({ landscape, printBackground: true }));
     if (bytes.length > PDF_MAX_BYTES)
       throw new DriverError("FILE_TOO_LARGE", `The PDF has ${bytes.length} bytes, at most ${PDF_MAX_BYTES} are written`);
+    signal.throwIfAborted();
     try {
-      await writeFile(path, bytes);
+      await writeFile(path, bytes, { signal });
     } catch (error) {
       throw toFileError(error, path);
     }

@@ -32,11 +32,12 @@ interface Shot {
 
 export const screenshot = defineHandler<ScreenshotArgs, ScreenshotValue>({
   name: "screenshot",
-  async run(tab, args) {
+  mayLinger: true,
+  async run(tab, args, { signal }) {
     assertNoDialog(tab);
     return reasoned(async () => {
       const cdp = await tab.cdp();
-      const shot = fit(await findArea(tab, cdp, args), args);
+      const shot = fit(await findArea(tab, { cdp, args, signal }), args);
       await using marked = args.marks === true ? await drawMarks(tab.page) : undefined;
       if (marked) tab.log.marked = marked.marks.map(({ ref }) => ref);
       const { page } = tab;
@@ -54,13 +55,19 @@ export const screenshot = defineHandler<ScreenshotArgs, ScreenshotValue>({
   },
 });
 
-async function findArea(tab: Tab, cdp: CDPSession, args: ScreenshotArgs): Promise<Area> {
+interface Wish {
+  readonly cdp: CDPSession;
+  readonly args: ScreenshotArgs;
+  readonly signal: AbortSignal;
+}
+
+async function findArea(tab: Tab, { cdp, args, signal }: Wish): Promise<Area> {
   const locator = await toLocator(tab, args);
-  if (locator) await locator.scrollIntoViewIfNeeded({ timeout: ACT_MS });
+  if (locator) await locator.scrollIntoViewIfNeeded({ timeout: ACT_MS, signal });
   const { cssLayoutViewport: view, cssContentSize: content } = await cdp.send("Page.getLayoutMetrics");
   if (args.full_page) return { x: 0, y: 0, width: content.width, height: content.height };
   if (!locator) return { x: view.pageX, y: view.pageY, width: view.clientWidth, height: view.clientHeight };
-  const box = await locator.boundingBox({ timeout: ACT_MS });
+  const box = await locator.boundingBox({ timeout: ACT_MS, signal });
   if (!box || box.width < 1 || box.height < 1) throw new DriverError("ACTION_FAILED", "The element has no place on the page: it is hidden");
   return { x: box.x + view.pageX, y: box.y + view.pageY, width: box.width, height: box.height };
 }

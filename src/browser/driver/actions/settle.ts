@@ -88,14 +88,22 @@ export class DocumentWatch implements Disposable {
 }
 
 /**
- * Waits until the page has drawn what an action did, and has loaded what it opened: each for a bounded time, as some pages never end. After
- * a navigation that was asked for (`leaves`) a loaded document is enough: whoever looks at it next has its first frame drawn.
+ * Waits until the page has drawn what an action did, and has loaded what it opened: each for a bounded time, as some pages never end, and
+ * none beyond `endsAt`, as what was done is no failure of the call. After a navigation that was asked for (`leaves`) a loaded document is
+ * enough: whoever looks at it next has its first frame drawn.
  */
-export async function settle(tab: Tab, documents: DocumentWatch, leaves: boolean): Promise<void> {
-  if (!leaves) await settleWithin(drawn(tab), { timeoutMs: FRAME_MS });
-  await settleWithin(documents.loaded(), { timeoutMs: LOAD_MS });
-  if (leaves && !documents.hasNew) await settleWithin(drawn(tab), { timeoutMs: FRAME_MS });
-  await settleWithin(tab.downloads.settled(), { timeoutMs: DOWNLOAD_MS });
+export async function settle(tab: Tab, documents: DocumentWatch, { leaves, endsAt }: SettleOptions): Promise<void> {
+  const wait = (promise: Promise<unknown>, ms: number): Promise<unknown> =>
+    settleWithin(promise, { timeoutMs: Math.max(0, Math.min(ms, endsAt - performance.now())) });
+  if (!leaves) await wait(drawn(tab), FRAME_MS);
+  await wait(documents.loaded(), LOAD_MS);
+  if (leaves && !documents.hasNew) await wait(drawn(tab), FRAME_MS);
+  await wait(tab.downloads.settled(), DOWNLOAD_MS);
+}
+
+interface SettleOptions {
+  readonly leaves: boolean;
+  readonly endsAt: number;
 }
 
 /** The next frame is drawn, and what was to run after it has run. */

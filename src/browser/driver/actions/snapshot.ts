@@ -6,6 +6,7 @@ import { assertNoDialog, reasoned } from "./act.ts";
 
 export const snapshot = defineHandler<SnapshotArgs, SnapshotValue>({
   name: "snapshot",
+  mayLinger: true,
   async run(tab, args) {
     assertNoDialog(tab);
     const { page } = tab;

@@ -1,10 +1,10 @@
 import type { TabsArgs, TabsValue } from "../../actions/tabs.ts";
-import { TITLE_MAX, URL_MAX } from "../../actions/change-limits.ts";
-import { settleWithin } from "../../../async/settle-within.ts";
+import { LISTED_URL_MAX, TITLE_MAX } from "../../actions/change-limits.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
 import type { Tab } from "../tab.ts";
 import { goTo } from "../go-to.ts";
+import { saidInTime } from "../said-in-time.ts";
 import { reasoned } from "./act.ts";
 
 /** A tab that a dialog or a script holds does not say its title. */
@@ -15,12 +15,12 @@ export const tabs = defineHandler<TabsArgs, TabsValue>({
   name: "tabs",
   isUrgent: true,
   endsTab: true,
-  async run(current, { action, index, url }) {
-    if (action === "new") await open(current, url);
+  async run(current, { action, index, url }, { signal }) {
+    if (action === "new") await open(current, url, signal);
     if (action === "select") current.tabs.select(find(current, index));
     if (action === "close") await find(current, index).page.close();
     const rows = current.tabs.all.map(async (tab) => ({
-      url: tab.page.url().slice(0, URL_MAX),
+      url: tab.page.url().slice(0, LISTED_URL_MAX),
       title: (await titleOf(tab)).slice(0, TITLE_MAX),
       current: tab === current.tabs.shown,
     }));
@@ -28,9 +28,9 @@ export const tabs = defineHandler<TabsArgs, TabsValue>({
   },
 });
 
-async function open({ tabs: all }: Tab, url: string | undefined): Promise<void> {
+async function open({ tabs: all }: Tab, url: string | undefined, signal: AbortSignal): Promise<void> {
   const tab = await all.open();
-  if (url !== undefined) await reasoned(() => goTo(tab.page, url, NEW_MS));
+  if (url !== undefined) await reasoned(() => goTo(tab.page, url, { timeout: NEW_MS, signal }), signal);
 }
 
 function find(current: Tab, index: number | undefined): Tab {
@@ -41,9 +41,6 @@ function find(current: Tab, index: number | undefined): Tab {
 }
 
 async function titleOf({ page }: Tab): Promise<string> {
-  const title = await settleWithin(
-    page.title().catch(() => ""),
-    { timeoutMs: TITLE_MS },
-  );
-  return title === "late" ? "" : title;
+  const saying = page.title().catch(() => "");
+  return (await saidInTime(saying, TITLE_MS)) ?? "";
 }

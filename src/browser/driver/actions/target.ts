@@ -4,6 +4,7 @@ import { DriverError } from "../driver-error.ts";
 import type { Tab } from "../tab.ts";
 import { locateRef } from "../page-view.ts";
 import { viewportOf } from "../viewport.ts";
+import type { How } from "./act.ts";
 
 type Handle = Awaited<ReturnType<Locator["elementHandle"]>>;
 
@@ -45,8 +46,12 @@ export async function toLocator({ page }: Tab, { ref, selector }: ElementArgs): 
 }
 
 /** An element, also of a point: the innermost one of the main frame there. */
-export async function elementOf({ page }: Tab, target: Target, timeout: number): Promise<Handle> {
-  if (target.kind === "element") return target.locator.elementHandle({ timeout });
+export async function elementOf({ page }: Tab, target: Target, how: How): Promise<Handle> {
+  if (target.kind === "element") {
+    // Which can be broken off, as the next call cannot.
+    await target.locator.waitFor({ state: "attached", ...how });
+    return target.locator.elementHandle({ timeout: how.timeout });
+  }
   const found = await page.evaluateHandle(`document.elementFromPoint(${target.at.x}, ${target.at.y})`);
   const element = found.asElement();
   if (!element) throw new DriverError("ELEMENT_NOT_FOUND", `Nothing is at ${target.at.x},${target.at.y} in the viewport`);
@@ -54,10 +59,10 @@ export async function elementOf({ page }: Tab, target: Target, timeout: number):
 }
 
 /** The middle of an element, which is brought into view. */
-export async function pointOf(target: Target, timeout: number): Promise<Point> {
+export async function pointOf(target: Target, how: How): Promise<Point> {
   if (target.kind === "point") return target.at;
-  await target.locator.scrollIntoViewIfNeeded({ timeout });
-  const box = await target.locator.boundingBox({ timeout });
+  await target.locator.scrollIntoViewIfNeeded(how);
+  const box = await target.locator.boundingBox(how);
   if (!box) throw new DriverError("ACTION_FAILED", "The element has no place on the page: it is hidden");
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 }

@@ -5,31 +5,32 @@ import type { UploadFileArgs } from "../../actions/upload-file.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
 import type { Tab } from "../tab.ts";
-import { act, ACT_MS } from "./act.ts";
+import { act, type How } from "./act.ts";
 import { elementOf, needTarget, type Target } from "./target.ts";
 
 export const uploadFile = defineHandler<UploadFileArgs, ChangeFacts>({
   name: "upload_file",
-  async run(tab, args) {
+  async run(tab, args, call) {
     for (const path of args.paths) await assertReadable(path);
-    return act(tab, async () => give(tab, await needTarget(tab, args), args.paths));
+    return act(tab, call, async (how) => give(tab, await needTarget(tab, args), { paths: [...args.paths], how }));
   },
 });
 
-async function give(tab: Tab, target: Target, paths: readonly string[]): Promise<void> {
-  const element = await elementOf(tab, target, ACT_MS);
+async function give(tab: Tab, target: Target, { paths, how }: { readonly paths: string[]; readonly how: How }): Promise<void> {
+  const element = await elementOf(tab, target, how);
   const isField = await element.evaluate((node: unknown) => {
     const { nodeName, type } = node as { readonly nodeName: string; readonly type?: string };
     return nodeName === "INPUT" && type === "file";
   });
-  if (isField) return element.setInputFiles([...paths], { timeout: ACT_MS });
-  const choosing = tab.page.waitForEvent("filechooser", { timeout: ACT_MS });
+  if (isField) return element.setInputFiles(paths, how);
+  const choosing = tab.page.waitForEvent("filechooser", how);
   choosing.catch(() => undefined);
-  await element.click({ timeout: ACT_MS });
-  await (await choosing.catch(noChooser)).setFiles([...paths], { timeout: ACT_MS });
+  await element.click(how);
+  await (await choosing.catch((error: unknown) => noChooser(error, how.signal))).setFiles(paths, how);
 }
 
-function noChooser(): never {
+function noChooser(error: unknown, { aborted }: AbortSignal): never {
+  if (aborted) throw error;
   throw new DriverError("ACTION_FAILED", "The element is no file field, and asked for no file when it was clicked");
 }
 
