@@ -1,3 +1,4 @@
+import { raceLasting } from "../../async/race-lasting.ts";
 import type { DriverRequest } from "../wire.ts";
 import { HANDLERS } from "./actions/handlers.ts";
 import { DriverError, toFailure } from "./driver-error.ts";
@@ -23,7 +24,7 @@ export async function runAction(session: Session, request: DriverRequest, signal
 async function within<T>(tab: Tab, running: Promise<T>, signal: AbortSignal): Promise<T> {
   running.catch(() => undefined);
   try {
-    return await Promise.race([unlessAborted(running, signal), tab.lost]);
+    return await raceLasting(tab.lost, unlessAborted(running, signal));
   } catch (error) {
     throw await judge(tab, error);
   }

@@ -1,4 +1,5 @@
 import { finished } from "node:stream";
+import { raceLasting } from "../../../../async/race-lasting.ts";
 import { settleWithin } from "../../../../async/settle-within.ts";
 import { Turns } from "../../../../async/turns.ts";
 import { BelljarError } from "../../../../errors.ts";
@@ -50,7 +51,7 @@ export class EnvdProcess {
   #users = 0;
   #lostTo: BelljarError | undefined;
   #exit: ExecExit | undefined;
-  #over: Promise<unknown> = Promise.resolve();
+  #over: Promise<void> = Promise.resolve();
   #stop = new AbortController();
 
   constructor({ name, pid, note, guest, onEnd }: EnvdProcessOptions) {
@@ -100,8 +101,8 @@ export class EnvdProcess {
 
   /** What waits for a process that takes no input ends with it: its stream does not say so. */
   async #whileOpen(work: Promise<void>): Promise<void> {
-    const over = this.#over.then(() => Promise.reject(this.#lostTo ?? refused("stdin not enabled or closed")));
-    await Promise.race([work, over]);
+    const done = work.then(() => "done" as const);
+    if ((await raceLasting(this.#over, done)) !== "done") throw this.#lostTo ?? refused("stdin not enabled or closed");
   }
 
   async resize({ rows, cols }: Size, signal: AbortSignal): Promise<void> {
