@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { LOCAL } from "../../sandbox/sandbox.ts";
+import { parseDockerfile } from "../build/parse-dockerfile.ts";
 import { BuildFiles } from "./build-files.ts";
 import type { BuildRecord } from "./build-record.ts";
 import { PlannedBuilds } from "./planned-builds.ts";
 
-const WORK = { file: "FROM base\n", archives: new Map<string, string>() };
+const WORK = { file: parseDockerfile("FROM base\n", { buildArgs: {}, target: undefined }), archives: new Map<string, string>() };
 
 /** Builds that go on until they are ended by hand. */
 async function open() {
