@@ -13,6 +13,8 @@ import type { ProcessNote } from "./process-note.ts";
 const ATTACH_MS = 5_000;
 /** So long the guest may take to let go of a stream. */
 const DETACH_MS = 5_000;
+/** So long one that has ended may take to tell what it printed, and its end. */
+const ENDS_MS = 5_000;
 const SIGKILL = 9;
 /** So long a kill waits for the end that it makes. */
 const KILLED_MS = 2_000;
@@ -119,6 +121,17 @@ export class EnvdProcess {
     });
   }
 
+  /** Takes the end of one that ended while nobody listened. Never rejects: another server may be taking it. */
+  async takeEnd(): Promise<void> {
+    try {
+      await this.#enter();
+      await settleWithin(this.#over, { timeoutMs: ENDS_MS });
+      await this.#leave();
+    } catch (error) {
+      if (!(error instanceof BelljarError)) throw error;
+    }
+  }
+
   /** Leaves it as it is. */
   close(error: BelljarError): void {
     this.#broadcast.end({ error });
@@ -136,7 +149,7 @@ export class EnvdProcess {
     }
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
+  async #enter(signal?: AbortSignal): Promise<void> {
     await this.#turns.run(async () => {
       if (!this.#stream && !this.#exit) this.#take(await this.#attach());
       this.#users += 1;
