@@ -1,3 +1,4 @@
+import { raceLasting } from "../../async/race-lasting.ts";
 import { settleWithin } from "../../async/settle-within.ts";
 import type { DriverRequest } from "../wire.ts";
 import { HANDLERS } from "./actions/handlers.ts";
@@ -42,7 +43,7 @@ export async function runAction(session: Session, request: DriverRequest, signal
 
 async function within<T>(tab: Tab, running: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
-    return await Promise.race([unlessBrokenOff(running, signal), tab.lost]);
+    return await raceLasting(tab.lost, unlessBrokenOff(running, signal));
   } catch (error) {
     throw await judge(tab, error);
   }
@@ -62,7 +63,7 @@ async function ended(
   running: Promise<unknown>,
   { signal, mayLinger }: { signal: AbortSignal; mayLinger: boolean },
 ): Promise<void> {
-  const end = Promise.race([running, tab.lost]).catch(() => undefined);
+  const end = raceLasting(tab.lost, running).catch(() => undefined);
   await unlessAborted(end, signal).catch(() => undefined);
   if (!mayLinger && (await settleWithin(end, { timeoutMs: END_MS })) === "late") tab.discard();
 }

@@ -95,6 +95,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     await using _paused = keepPausedSandboxes({
       sandboxes: stack.sandboxes,
       tokens: createTokenStore(config.home),
+      turns: e2b.turns,
       retentionMs: config.e2b.pausedRetention,
       log,
     });

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:os";
 import { Duplex, Readable, Writable } from "node:stream";
+import { raceLasting } from "../../async/race-lasting.ts";
 import type { ExecExit, ExecProcess } from "../../sandbox/sandbox.ts";
 import { MarkedOutput } from "./marked-output.ts";
 
@@ -38,7 +39,7 @@ export class ServingHarness {
     const answers = new Duplex({ ...silent, write: (chunk: Buffer, _encoding, done) => void channel.write(chunk, () => done()) });
     const outputs = [follow(stdout, out, mark), follow(stderr, err, mark), follow(channel, answers, mark)];
     const ended = Promise.all(outputs.map(({ marked }) => marked)).then(([status = 0]) => exitOf(status));
-    const ends = Promise.race([ended, exited]).finally(() => outputs.forEach((output) => output.stop()));
+    const ends = raceLasting(exited, ended).finally(() => outputs.forEach((output) => output.stop()));
     ends.catch(() => undefined);
     let isDone = false;
     void ended.then(() => (isDone = true));

@@ -3,11 +3,15 @@ import { listAll } from "../../sandbox/list-sandboxes.ts";
 import type { Principal, SandboxInfo, Sandboxes } from "../../sandbox/sandbox.ts";
 import type { TokenStore } from "../auth/token-store.ts";
 import type { GatewayLog } from "../gateway-log.ts";
+import { turnOf } from "./control/lifecycle.ts";
 import { madeWith } from "./control/made-with.ts";
+import type { E2b } from "./e2b.ts";
 
 export interface PausedRetentionOptions {
   readonly sandboxes: Pick<Sandboxes, "list" | "get">;
   readonly tokens: Pick<TokenStore, "list">;
+  /** Of all who pause and resume. */
+  readonly turns: E2b["turns"];
   readonly retentionMs: number;
   readonly log: GatewayLog;
 }
@@ -31,7 +35,7 @@ export async function reviewPaused(options: PausedRetentionOptions, now = Date.n
   for (const owner of await findOwners(options.tokens)) {
     for await (const info of listAll(options.sandboxes, owner, { state: ["paused", "stopped"] })) {
       if (!madeWith(info.metadata)) continue;
-      await review(options, owner, { info, now }).catch((err: unknown) =>
+      await review(options, owner, { id: info.id, now }).catch((err: unknown) =>
         options.log.error({ err }, `The paused sandbox ${info.id} cannot be looked after`),
       );
     }
@@ -44,14 +48,26 @@ async function findOwners(tokens: Pick<TokenStore, "list">): Promise<readonly Pr
 }
 
 interface Reviewed {
-  readonly info: SandboxInfo;
+  readonly id: string;
   readonly now: number;
 }
 
-async function review({ sandboxes, retentionMs }: PausedRetentionOptions, owner: Principal, { info, now }: Reviewed): Promise<void> {
+/** In its turn, and as it is then: since it was listed somebody may have resumed it. */
+function review({ sandboxes, turns, retentionMs }: PausedRetentionOptions, owner: Principal, { id, now }: Reviewed): Promise<void> {
+  return turns.run(turnOf({ owner: owner.id, id }), async () => {
+    const sandbox = await sandboxes.get(owner, id);
+    const wish = wishFor(await sandbox.info(), { retentionMs, now });
+    if (wish === "kill") await sandbox.kill();
+    else if (wish === "keep") await sandbox.extend(retentionMs, "stop");
+  });
+}
+
+function wishFor(
+  info: SandboxInfo,
+  { retentionMs, now }: { readonly retentionMs: number; readonly now: number },
+): "kill" | "keep" | undefined {
   const isOver = info.state === "stopped" && info.endedAt !== undefined && info.endedAt.getTime() + retentionMs <= now;
   // From then on its action is another one, so this is done once for each pause.
   const isOverdue = info.state === "paused" && info.onDeadline === "pause" && info.stateReason !== undefined;
-  if (isOver) await (await sandboxes.get(owner, info.id)).kill();
-  else if (isOverdue) await (await sandboxes.get(owner, info.id)).extend(retentionMs, "stop");
+  return isOver ? "kill" : isOverdue ? "keep" : undefined;
 }

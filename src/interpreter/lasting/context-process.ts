@@ -70,12 +70,14 @@ export async function takeExit(sandbox: WithGuest, id: string, signal: AbortSign
   await process[Symbol.asyncDispose]();
 }
 
-/** A guest that does not answer ends the wait by the host's own deadline. */
-export async function wake(sandbox: Sandbox): Promise<void> {
+/** False: it is paused, and stays so. A guest that does not answer ends the wait by the host's own deadline. */
+export async function isAwake(sandbox: Sandbox): Promise<boolean> {
   try {
     await sandbox.guest.ping(new AbortController().signal);
+    return true;
   } catch (error) {
     if (!(error instanceof BelljarError)) throw error;
+    return error.code !== "SANDBOX_PAUSED";
   }
 }
 

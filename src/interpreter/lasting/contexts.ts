@@ -7,7 +7,7 @@ import { watchUsedUp } from "../../sandbox/used-up.ts";
 import type { CodeFollower, KernelAnswer } from "./kernel-run.ts";
 import { KernelRun } from "./kernel-run.ts";
 import type { NamedContext, Patience } from "./context-process.ts";
-import { attach, CONTEXT_PREFIX, signalGroup, start, takeExit, unless, wake } from "./context-process.ts";
+import { attach, CONTEXT_PREFIX, isAwake, signalGroup, start, takeExit, unless } from "./context-process.ts";
 import type { KernelRequest } from "./kernel.ts";
 import { findKernel } from "./kernels.ts";
 import { findLanguage } from "../language.ts";
@@ -95,7 +95,7 @@ export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResul
     const { state, hasBegun, interrupted, ...answer } = await new KernelRun(process, {
       ...run,
       followsCut: false,
-      wake: () => wake(sandbox),
+      isAwake: () => isAwake(sandbox),
       interrupts: named.kernel.interrupts ?? 1,
       token,
       request,
@@ -105,6 +105,11 @@ export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResul
     if (state === "ended" && !hasBegun && !isFresh) continue;
     const isNew = isFresh || answer.executionCount === 1;
     if (state === "done") process.detach();
+    if (state === "paused") {
+      await process[Symbol.asyncDispose]();
+      run.signal.throwIfAborted();
+      throw paused(sandbox.id);
+    }
     const lost = state === "done" ? undefined : await replace(sandbox, named, { process, findUsedUp });
     run.signal.throwIfAborted();
     return {
@@ -247,13 +252,14 @@ async function calm(sandbox: Sandbox, named: NamedContext, process: KeptProcess)
     token,
     request: named.kernel.ask({ token, code: "", env: {} }),
     followsCut: true,
-    wake: () => wake(sandbox),
+    isAwake: () => isAwake(sandbox),
     interrupts: named.kernel.interrupts ?? 1,
     timeoutMs: KILL_MS,
     signal: new AbortController().signal,
     maxOutputBytes: KEPT_BYTES,
   }).run();
   if (state === "done") process.detach();
+  else if (state === "paused") await process[Symbol.asyncDispose]();
   else await replace(sandbox, named, { process, findUsedUp: () => Promise.resolve(undefined) });
 }
 
@@ -272,12 +278,17 @@ async function replace(sandbox: Sandbox, named: NamedContext, { process, findUse
   const usedUp = known && (await findUsedUp(known));
   const startsAgain = !isRemoved && known?.signal !== `SIG${REMOVAL}`;
   if (!startsAgain) return { exit: known, usedUp, startsAgain };
-  // Without memory or disk it cannot start now. The next run tries again, and says so.
+  // Without memory or disk it cannot start now, and a paused sandbox is not woken for it. The next run tries again, and says so.
+  if (sandbox.isPaused?.()) return { exit: known, usedUp, startsAgain };
   const again = await start(sandbox, named, {}).catch((error: unknown) => {
     if (!(error instanceof BelljarError)) throw error;
   });
   again?.detach();
   return { exit: known, usedUp, startsAgain };
+}
+
+function paused(id: string): BelljarError {
+  return new BelljarError("SANDBOX_PAUSED", `Sandbox ${id} is paused: the code is interrupted when it is resumed. Run it again then`);
 }
 
 function endsAgain(id: string): BelljarError {

@@ -44,9 +44,10 @@ export interface KernelAnswer {
   readonly executionCount: number | undefined;
   /**
    * `done`: the kernel is ready for the next run. `ended`: it has ended. `silent`: it did not begin the run, or did not stop when it was
-   * interrupted; it must be killed.
+   * interrupted; it must be killed. `paused`: its sandbox is paused, so nothing was done to it: without its stream it is interrupted when
+   * it goes on.
    */
-  readonly state: "done" | "ended" | "silent";
+  readonly state: "done" | "ended" | "silent" | "paused";
   /** It took the run up. */
   readonly hasBegun: boolean;
   readonly interrupted: boolean;
@@ -59,8 +60,8 @@ export interface KernelRunOptions {
   readonly timeoutMs: number;
   /** The code is interrupted when it aborts. */
   readonly signal: AbortSignal;
-  /** Resolves when the sandbox answers, and at the latest when it counts as silent. Never rejects. A paused one is resumed. */
-  readonly wake: () => Promise<void>;
+  /** Resolves with true when the sandbox answers, and at the latest when it counts as silent. False: it is paused. Never rejects. */
+  readonly isAwake: () => Promise<boolean>;
   /** An earlier run may go on, which is interrupted until this one begins. It may hit this one, too. */
   readonly followsCut: boolean;
   /** How often the code is interrupted before it counts as stuck. */
@@ -131,7 +132,8 @@ export class KernelRun {
     ended.catch(ignore);
     channel.write(request);
     // A caller that gives up is heard once the code runs: an interrupt before it would be lost.
-    if ((await this.#begins(Promise.race([begun, ended]))) === "late") return this.#answer("silent", false);
+    const first = await this.#begins(Promise.race([begun, ended]));
+    if (first === "silent" || first === "paused") return this.#answer(first, false);
     const end = Promise.race([done, ended]);
     const { state, interrupted } = await this.#wait(end);
     if (state === "done") {
@@ -143,14 +145,15 @@ export class KernelRun {
   }
 
   /** The run of a stream that was lost may still go on: its interrupt came before it had begun. */
-  async #begins(first: Promise<unknown>): Promise<unknown> {
+  async #begins(first: Promise<"begun" | "ended">): Promise<"begun" | "ended" | "silent" | "paused"> {
+    const { isAwake, followsCut, signal } = this.#options;
     for (let waited = 0; waited < BEGIN_MS; waited += STALE_MS) {
       const state = await settleWithin(first, { timeoutMs: STALE_MS });
       if (state !== "late") return state;
-      await this.#options.wake();
-      if (this.#options.followsCut) this.#process.kill(SIGINT);
+      if (!(await isAwake()) && signal.aborted) return "paused";
+      if (followsCut) this.#process.kill(SIGINT);
     }
-    return "late";
+    return this.#givenUp();
   }
 
   async #wait(end: Promise<KernelAnswer["state"]>): Promise<Pick<KernelAnswer, "state" | "interrupted">> {
@@ -161,15 +164,20 @@ export class KernelRun {
   }
 
   async #interrupt(end: Promise<KernelAnswer["state"]>): Promise<KernelAnswer["state"]> {
-    const { interrupts, wake } = this.#options;
-    // What is paused cannot stop, and its time does not run.
-    await wake();
+    const { interrupts, isAwake } = this.#options;
+    // What is paused cannot stop, and nobody is to wake it for that.
+    if (!(await isAwake())) return "paused";
     for (let count = 0; count < interrupts; count++) {
       this.#process.kill(SIGINT);
       const state = await settleWithin(end, { timeoutMs: INTERRUPT_MS / interrupts });
       if (state !== "late") return state;
     }
-    return "silent";
+    return this.#givenUp();
+  }
+
+  /** It may have been paused meanwhile. */
+  async #givenUp(): Promise<"silent" | "paused"> {
+    return (await this.#options.isAwake()) ? "silent" : "paused";
   }
 
   #answer(state: KernelAnswer["state"], interrupted: boolean): KernelAnswer {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { raceLasting } from "../../async/race-lasting.ts";
 import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
 import type { ExecExit, ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
@@ -102,12 +103,13 @@ export class ShellSession implements LastingInterpreter<ShellCommand, ShellResul
   }
 
   /** Resolves with undefined if the shell ends instead of answering. */
-  #ask(command: string): Promise<readonly [string, string] | undefined> {
+  async #ask(command: string): Promise<readonly [string, string] | undefined> {
     const answered = new Promise<readonly [string, string]>((resolve) => (this.#answered = resolve));
     this.#channel.write(
       `builtin eval ${quote(command)} </dev/null >&61 2>&62 60<&- 61>&- 62>&-\nbuiltin printf '%s\\0%s\\0' "$?" "$PWD" >&60\n`,
     );
-    return Promise.race([answered, this.#ended.then(() => undefined)]);
+    const first = await raceLasting(this.#ended, answered);
+    return "exitCode" in first ? undefined : first;
   }
 
   async #interrupt(answering: Promise<readonly [string, string] | undefined>) {
@@ -123,7 +125,7 @@ export class ShellSession implements LastingInterpreter<ShellCommand, ShellResul
     const mark = Buffer.from(`${randomBytes(16).toString("hex")}\n`);
     const fenced = Promise.all([this.#stdout.until(mark), this.#stderr.until(mark)]);
     this.#channel.write(`builtin echo ${mark.toString().trim()} >&61; builtin echo ${mark.toString().trim()} >&62\n`);
-    const first = await settleWithin(Promise.race([fenced, this.#ended]), { timeoutMs: INTERRUPT_MS });
+    const first = await settleWithin(raceLasting(this.#ended, fenced), { timeoutMs: INTERRUPT_MS });
     if (first === "late") await this.#end();
   }
 

@@ -51,6 +51,13 @@ export class BuildFiles {
     return true;
   }
 
+  /** As if `start` had not been called. The record is that of before. */
+  async unstart(record: BuildRecord): Promise<void> {
+    await this.#replace(record, false);
+    const path = join(this.folder(record.id), BEGUN);
+    await ifPresent(path, rm(path));
+  }
+
   /** Undefined for what is no id, and for a damaged record. */
   async find(id: string): Promise<BuildRecord | undefined> {
     if (!isSandboxId(id)) return undefined;

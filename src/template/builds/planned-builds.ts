@@ -71,16 +71,20 @@ export class PlannedBuilds {
     return toPlanned(record);
   }
 
-  /** Rejects with `TEMPLATE_NOT_FOUND`, with `TEMPLATE_BUSY` for one that has begun, and with `QUOTA_EXCEEDED` if too many go on. */
+  /**
+   * Rejects with `TEMPLATE_NOT_FOUND`, with `TEMPLATE_BUSY` for one that has begun, and with `QUOTA_EXCEEDED` if too many go on: it can then be begun
+   * later.
+   */
   async begin(principal: Principal, id: string, work: BuildWork & Pick<TemplateOptions, "start" | "network">): Promise<void> {
     const { start, network, ...more } = work;
-    const record = { ...(await this.#find(principal, id)), by: (await markProcess()) ?? "", startedAt: new Date() };
+    const planned = await this.#find(principal, id);
+    const record = { ...planned, by: (await markProcess()) ?? "", startedAt: new Date() };
     const { name, names = [name], limits } = record;
     if (!(await this.#files.start(record))) throw new BelljarError("TEMPLATE_BUSY", "This build has begun already: plan another one");
     try {
       await makeRoom(this.#files, principal);
     } catch (cause) {
-      await this.#files.forget(id);
+      await this.#files.unstart(planned);
       throw cause;
     }
     const options = { name, ...(start && { start }), ...(network !== undefined && { network }), ...(limits && { limits }) };

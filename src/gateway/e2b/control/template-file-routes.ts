@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import * as z from "zod";
 import { ARCHIVE_MAX_BYTES, isArchiveHash } from "../../../template/archives/build-archives.ts";
+import type { Principal } from "../../../sandbox/sandbox.ts";
 import { noTemplates } from "../../../template/templates.ts";
 import type { OpenTemplates } from "../../../template/templates-in-steps.ts";
 import { changes } from "../../auth/access.ts";
@@ -49,20 +50,23 @@ export function uploadSurface({ templates: open = noTemplates, keys, domain }: P
     kind: "routed",
     name: "e2b-uploads",
     reach: { prefixes: [UPLOADS], ...secureReach(domain, `api${UPLOADS}`) },
-    authentication: {
-      opens: "e2b",
-      localUser: "never",
-      async identify(request) {
-        const owner = await (await open()).archives.ownerOf(ticketOf(request));
-        if (owner === undefined) return undefined;
-        const [grants] = (await keys.of(owner)).filter(({ toolsets }) => toolsets === undefined || toolsets.includes("template"));
-        return grants && { id: owner, name: owner.replace(/^token:/, ""), grants };
-      },
-    },
+    authentication: { opens: "e2b", localUser: "never", identify: findUploader(open, keys) },
     cors: "none",
     shapeError: controlErrors,
     statusOf: controlStatus,
     routes: [uploadRoute(open)],
+  };
+}
+
+function findUploader(open: OpenTemplates, keys: E2b["keys"]): (request: IncomingMessage) => Promise<Principal | undefined> {
+  // A request that was let in is looked at again while it is served: its ticket is used up by then.
+  const owners = new WeakMap<IncomingMessage, string>();
+  return async (request) => {
+    const owner = owners.get(request) ?? (await (await open()).archives.ownerOf(ticketOf(request)));
+    if (owner === undefined) return undefined;
+    owners.set(request, owner);
+    const [grants] = (await keys.of(owner)).filter(({ toolsets }) => toolsets === undefined || toolsets.includes("template"));
+    return grants && { id: owner, name: owner.replace(/^token:/, ""), grants };
   };
 }
 

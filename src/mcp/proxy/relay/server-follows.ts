@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
+import { raceLasting } from "../../../async/race-lasting.ts";
 import { BelljarError } from "../../../errors.ts";
 import type { Instances } from "../instances.ts";
 import type { ServerInstance } from "../server-instance.ts";
@@ -70,7 +71,7 @@ export class ServerFollows {
     await this.#instances.use(key, signal, async ({ session, ended }) => {
       await using following = await this.#subscriptions.follow(session, uri, signal);
       begun();
-      await Promise.race([ended, following.ended, aborted(signal)]);
+      await raceLasting(ended, raceLasting(following.ended, aborted(signal)));
     });
   }
 

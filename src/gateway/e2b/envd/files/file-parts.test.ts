@@ -1,6 +1,8 @@
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import type { FilePart } from "./file-parts.ts";
 import { PARTS_MAX, readFileParts } from "./file-parts.ts";
@@ -135,4 +137,26 @@ it("ends with a form whose closing delimiter stands behind no part that could be
     await Promise.allSettled([read]);
     expect(taken).toEqual([]);
   }
+});
+
+it("keeps nothing of the pieces that were taken, however many come", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const heap = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  let grown = 0;
+  const piece = Buffer.from("x");
+  async function* body(): AsyncGenerator<Buffer> {
+    yield Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`);
+    const before = heap();
+    for (let sent = 0; sent < 20_000; sent += 1) yield piece;
+    grown = heap() - before;
+    yield Buffer.from(`\r\n${END}`);
+  }
+  await read(Readable.from(body(), { objectMode: true }), async ({ content }) => {
+    for await (const _ of content);
+  });
+  expect(grown).toBeLessThan(5 * 2 ** 20);
 });

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 import type { BusboyInstance } from "@fastify/busboy";
 import { Busboy } from "@fastify/busboy";
+import { raceLasting } from "../../../../async/race-lasting.ts";
 import { BelljarError } from "../../../../errors.ts";
 
 /** A part that holds a file. */
@@ -35,11 +36,12 @@ export async function readFileParts(body: Readable, contentType: string, take: (
     parser.on("partsLimit", () => reject(new BelljarError("ARGUMENTS_INVALID", `A form has at most ${PARTS_MAX} parts`)));
     parser.on("file", (_field, content, fileName: string | undefined) => queue.add({ fileName, content: content.on("error", fail) }));
   });
-  broken.catch(() => undefined);
+  const failed = Promise.race([broken, queue.failed]);
+  failed.catch(() => undefined);
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-      await Promise.race([write(parser, chunk as Buffer), broken, queue.failed]);
-      await Promise.race([queue.takenButLast(), broken]);
+      await raceLasting(failed, write(parser, chunk as Buffer));
+      await raceLasting(failed, queue.takenButLast());
     }
     parser.end();
     await Promise.race([finished, broken, queue.failed]);

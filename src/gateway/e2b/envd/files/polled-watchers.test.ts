@@ -1,5 +1,6 @@
 import { EventEmitter, on, once } from "node:events";
 import { expect, it } from "vitest";
+import { BelljarError } from "../../../../errors.ts";
 import { createPolledWatchers } from "./polled-watchers.ts";
 import type { WatchEvent } from "./watch-events.ts";
 
@@ -96,6 +97,19 @@ it("tells what ended the events", async () => {
   folder.fail(new Error("the sandbox has ended"));
   await folder.settled();
   expect(() => watchers.take("one", id)).toThrow("the sandbox has ended");
+});
+
+it("forgets those of a sandbox that has ended, whose places are free again", async () => {
+  using watchers = createPolledWatchers(LIMITS);
+  const folders = [openFolder(), openFolder(), openFolder()] as const;
+  const add = (index: 0 | 1 | 2, sandbox: string): Promise<string> => watchers.add(at(sandbox, "ann"), folders[index].open);
+  const [first] = [await add(0, "one"), await add(1, "one"), await add(2, "two")];
+  await expect(watchers.add(at("three", "ann"), openFolder().open)).rejects.toMatchObject({ code: "PROCESS_LIMIT" });
+  folders[0].change("a");
+  for (const folder of [folders[0], folders[1]]) folder.fail(new BelljarError("SANDBOX_ENDED", "The sandbox has ended"));
+  await folders[1].settled();
+  expect(() => watchers.take("one", first)).toThrow(missing);
+  for (const sandbox of ["three", "four"]) await watchers.add(at(sandbox, "ann"), openFolder().open);
 });
 
 it("has a bounded number for a sandbox and in all, and counts none that was refused", async () => {

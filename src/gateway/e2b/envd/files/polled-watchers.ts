@@ -1,12 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { BelljarError } from "../../../../errors.ts";
+import { isGone } from "../../e2b-errors.ts";
 import type { WatchEvent } from "./watch-events.ts";
 
 /** Watches whose events wait here until their client asks for them. */
 export interface PolledWatchers extends Disposable {
   /** The events of one sandbox, until the signal that `open` gets aborts. Resolves with the id. Rejects with `PROCESS_LIMIT` for too many. */
   add(place: WatchedPlace, open: (signal: AbortSignal) => Promise<AsyncIterable<WatchEvent>>): Promise<string>;
-  /** What has come since the last time. Throws `FILE_NOT_FOUND` for one that this sandbox does not have, and once what ended the events. */
+  /**
+   * What has come since the last time. Throws `FILE_NOT_FOUND` for one that this sandbox does not have, and once what ended the events. One whose
+   * sandbox has ended is forgotten with its events: nobody can ask for them.
+   */
   take(sandbox: string, id: string): readonly WatchEvent[];
   /** Throws `FILE_NOT_FOUND`. */
   remove(sandbox: string, id: string): void;
@@ -90,7 +94,10 @@ export function createPolledWatchers(limits = LIMITS): PolledWatchers {
       };
       watchers.set(id, watcher);
       try {
-        void collect(watcher, await open(watcher.stop.signal), (event) => keep(id, watcher, event));
+        const collected = collect(watcher, await open(watcher.stop.signal), (event) => keep(id, watcher, event));
+        void collected.then(() => {
+          if (watcher.failure instanceof BelljarError && isGone(watcher.failure)) end(id);
+        });
       } catch (error) {
         end(id);
         throw error;

@@ -1,4 +1,5 @@
 import { finished } from "node:stream";
+import { raceLasting } from "../../../../async/race-lasting.ts";
 import { settleWithin } from "../../../../async/settle-within.ts";
 import { Turns } from "../../../../async/turns.ts";
 import { BelljarError } from "../../../../errors.ts";
@@ -12,6 +13,8 @@ import type { ProcessNote } from "./process-note.ts";
 const ATTACH_MS = 5_000;
 /** So long the guest may take to let go of a stream. */
 const DETACH_MS = 5_000;
+/** So long one that has ended may take to tell what it printed, and its end. */
+const ENDS_MS = 5_000;
 const SIGKILL = 9;
 /** So long a kill waits for the end that it makes. */
 const KILLED_MS = 2_000;
@@ -50,7 +53,7 @@ export class EnvdProcess {
   #users = 0;
   #lostTo: BelljarError | undefined;
   #exit: ExecExit | undefined;
-  #over: Promise<unknown> = Promise.resolve();
+  #over: Promise<void> = Promise.resolve();
   #stop = new AbortController();
 
   constructor({ name, pid, note, guest, onEnd }: EnvdProcessOptions) {
@@ -100,8 +103,8 @@ export class EnvdProcess {
 
   /** What waits for a process that takes no input ends with it: its stream does not say so. */
   async #whileOpen(work: Promise<void>): Promise<void> {
-    const over = this.#over.then(() => Promise.reject(this.#lostTo ?? refused("stdin not enabled or closed")));
-    await Promise.race([work, over]);
+    const done = work.then(() => "done" as const);
+    if ((await raceLasting(this.#over, done)) !== "done") throw this.#lostTo ?? refused("stdin not enabled or closed");
   }
 
   async resize({ rows, cols }: Size, signal: AbortSignal): Promise<void> {
@@ -116,6 +119,17 @@ export class EnvdProcess {
       stream.kill(number);
       if (number === SIGKILL) await settleWithin(this.#over, { timeoutMs: KILLED_MS, signal });
     });
+  }
+
+  /** Takes the end of one that ended while nobody listened. Never rejects: another server may be taking it. */
+  async takeEnd(): Promise<void> {
+    try {
+      await this.#enter();
+      await settleWithin(this.#over, { timeoutMs: ENDS_MS });
+      await this.#leave();
+    } catch (error) {
+      if (!(error instanceof BelljarError)) throw error;
+    }
   }
 
   /** Leaves it as it is. */
@@ -135,7 +149,7 @@ export class EnvdProcess {
     }
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
+  async #enter(signal?: AbortSignal): Promise<void> {
     await this.#turns.run(async () => {
       if (!this.#stream && !this.#exit) this.#take(await this.#attach());
       this.#users += 1;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { settleWithin } from "../../../../async/settle-within.ts";
 import { BelljarError } from "../../../../errors.ts";
 import type { ExecOptions, Guest } from "../../../../sandbox/sandbox.ts";
 import type { Listening, ProcessStream } from "./envd-process.ts";
@@ -17,6 +18,8 @@ const PROCESSES_MAX = 512;
 const ENDED_MS = 30_000;
 /** So many that have ended, the newest. */
 const ENDED_MAX = 256;
+/** So long a look at all waits for the ends of those that ended while nobody listened. They are told to the next look, then. */
+const ENDS_MS = 1_000;
 /** Why a guest does not keep a command: it has no room, it keeps none, or it is of an earlier release. */
 const NOT_KEPT: ReadonlySet<string> = new Set(["PROCESS_LIMIT", "NOT_SUPPORTED", "GUEST_PROTOCOL"]);
 
@@ -47,6 +50,8 @@ export class ProcessTable {
   readonly #guest: TableGuest;
   /** In the order of their starts, by the names under which they are kept. */
   readonly #known = new Map<string, EnvdProcess>();
+  /** Those that have ended, and whose end is being taken. */
+  readonly #ending = new Map<EnvdProcess, Promise<void>>();
   #starting = 0;
 
   constructor(guest: TableGuest) {
@@ -73,7 +78,8 @@ export class ProcessTable {
   /** Rejects with `PROCESS_NOT_FOUND`. */
   async find(selector: Selector, signal: AbortSignal): Promise<EnvdProcess> {
     const known = this.#pick(selector);
-    if (known) return known;
+    // One to which nobody listens may have ended.
+    if (known && (known.isOpen || known.hasEnded)) return known;
     await this.#refresh(signal);
     const found = this.#pick(selector);
     if (found) return found;
@@ -85,7 +91,7 @@ export class ProcessTable {
   async list(signal: AbortSignal): Promise<readonly EnvdProcess[]> {
     const living = await this.#refresh(signal);
     return [...this.#known.values()]
-      .filter((process) => !process.hasEnded && (process.isOpen || living.has(process.name)))
+      .filter((process) => this.#isLiving(process) && (process.isOpen || living.has(process.name)))
       .toSorted((one, other) => one.pid - other.pid);
   }
 
@@ -126,7 +132,11 @@ export class ProcessTable {
 
   /** With those that start. */
   #living(): number {
-    return this.#starting + [...this.#known.values()].filter((process) => !process.hasEnded).length;
+    return this.#starting + [...this.#known.values()].filter((process) => this.#isLiving(process)).length;
+  }
+
+  #isLiving(process: EnvdProcess): boolean {
+    return !process.hasEnded && !this.#ending.has(process);
   }
 
   /** Pids come again: the newest one that fits, and one that lives before one that has ended. */
@@ -137,7 +147,10 @@ export class ProcessTable {
     return fitting.find((process) => !process.hasEnded) ?? fitting[0];
   }
 
-  /** Asks the sandbox, and resolves with the names of those that live. What is neither kept nor known to have ended is forgotten. */
+  /**
+   * Asks the sandbox, and resolves with the names of those that live. What is neither kept nor known to have ended is forgotten. The end of what
+   * ended while nobody listened is taken, which gives its place in the sandbox back.
+   */
   async #refresh(signal: AbortSignal): Promise<ReadonlySet<string>> {
     const before = new Set(this.#known.keys());
     const kept = (await this.#guest.listKept(signal)).filter(({ name }) => name.startsWith(PREFIX));
@@ -146,7 +159,16 @@ export class ProcessTable {
       if (before.has(name) && !names.has(name) && !process.hasEnded && !process.isOpen) this.#known.delete(name);
     }
     await Promise.all(kept.filter(({ name }) => !this.#known.has(name)).map(({ name }) => this.#adopt(name, signal)));
+    const ended = kept.filter(({ pid }) => pid === undefined).flatMap(({ name }) => this.#known.get(name) ?? []);
+    const ends = ended.filter(({ isOpen, hasEnded }) => !isOpen && !hasEnded).map((process) => this.#takeEnd(process));
+    await settleWithin(Promise.all(ends), { timeoutMs: ENDS_MS, signal });
     return new Set(kept.filter(({ pid }) => pid !== undefined).map(({ name }) => name));
+  }
+
+  #takeEnd(process: EnvdProcess): Promise<void> {
+    const taking = this.#ending.get(process) ?? process.takeEnd().finally(() => this.#ending.delete(process));
+    this.#ending.set(process, taking);
+    return taking;
   }
 
   /** One that another server has started, or this one before it was started again. */
