@@ -1,8 +1,7 @@
 import type { Page } from "playwright-core";
 import { TITLE_MAX } from "../actions/change-limits.ts";
 
-/** Empty for a page that is going, or that has put something else in the place of its document's title, as `<form name="title">` does. */
+/** Empty for a page that is going. */
 export async function titleOf(page: Page): Promise<string> {
-  const title: unknown = await page.title().catch(() => "");
-  return typeof title === "string" ? title.slice(0, TITLE_MAX) : "";
+  return (await page.title().catch(() => "")).slice(0, TITLE_MAX);
 }

@@ -1,7 +1,7 @@
 /**
- * The members of elements and documents, taken from their prototypes. A form and a document have what stands in them under its name, before
- * members of their own and in every world of scripts: `<form><input name="getAttribute">`. So what looks at a page asks an element, whatever it
- * is, by these alone.
+ * The members of elements and documents, taken from their prototypes. A form has what stands in it under its name, before members of its own and
+ * in every world of scripts: `<form><input name="getAttribute">`. A document has it too, in the page's world alone as Chromium does it. So what
+ * looks at a page asks by these, whatever it looks at.
  */
 
 type Member = (...given: readonly unknown[]) => unknown;
