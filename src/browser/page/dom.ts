@@ -10,9 +10,9 @@ type Member = (...given: readonly unknown[]) => unknown;
 const unbound = (member: Member): Member => Function.prototype.call.bind(member) as Member;
 
 function getter<Of extends object, Name extends keyof Of>(prototype: Of, name: Name): (of: Of) => Of[Name] {
-  const get = Object.getOwnPropertyDescriptor(prototype, name)?.get;
+  const get = Reflect.get(Object.getOwnPropertyDescriptor(prototype, name) ?? {}, "get") as Member | undefined;
   if (!get) throw new TypeError(`There is no ${String(name)}`);
-  return unbound(get as Member) as (of: Of) => Of[Name];
+  return unbound(get) as (of: Of) => Of[Name];
 }
 
 type Method<Of, Of_Member> = Of_Member extends (...given: infer Given) => infer Result ? (of: Of, ...given: Given) => Result : never;
