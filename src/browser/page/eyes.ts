@@ -4,6 +4,7 @@
  * document, whose text is the answer as JSON.
  */
 import { compare } from "./compare.ts";
+import { createElement, documentOf } from "./dom.ts";
 import { boxesOf, hideMarks, showMarks } from "./marks.ts";
 import type { EyesAnswer, EyesAsked } from "./questions.ts";
 import { References } from "./references.ts";
@@ -82,7 +83,7 @@ const eyes = (world[HELD] ??= new Eyes());
 /** The text of an element in no document: all that an engine can give back. */
 function tell(root: Node_, hex: string): readonly Element[] {
   const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
-  const element = (root.ownerDocument ?? (root as Document)).createElement("pre");
+  const element = createElement(documentOf(root), "pre");
   element.textContent = JSON.stringify(eyes.answer(root, JSON.parse(new TextDecoder().decode(bytes)) as EyesAsked));
   return [element];
 }

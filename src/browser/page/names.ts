@@ -1,3 +1,4 @@
+import { attributeOf, childrenOf, findBeside, firstChildOf, localNameOf, nextSiblingOf, shadowRootOf } from "./dom.ts";
 import { sightOf } from "./hidden.ts";
 import { NAMED_BY_CONTENT } from "./roles.ts";
 
@@ -19,25 +20,24 @@ export function tidy(text: string, max = NAME_MAX): string {
 /** The accessible name of an element, in a simple form of the W3C's computation. */
 export function nameOf(element: Element, role: string): string {
   return tidy(
-    labelled(element) || tidy(element.getAttribute("aria-label") ?? "") || native(element) || byContent(element, role) || title(element),
+    labelled(element) || tidy(attributeOf(element, "aria-label") ?? "") || native(element) || byContent(element, role) || title(element),
   );
 }
 
 function labelled(element: Element): string {
-  const ids = element.getAttribute("aria-labelledby")?.slice(0, LOOKED_AT).trim().split(/\s+/).slice(0, LABELS_MAX) ?? [];
-  const root = element.getRootNode() as Document | ShadowRoot;
-  return ids.map((id) => textIn(root.getElementById?.(id))).join(" ");
+  const ids = attributeOf(element, "aria-labelledby")?.slice(0, LOOKED_AT).trim().split(/\s+/).slice(0, LABELS_MAX) ?? [];
+  return ids.map((id) => textIn(findBeside(element, id))).join(" ");
 }
 
 function native(element: Element): string {
   if (element instanceof HTMLInputElement && ["button", "submit", "reset", "image"].includes(element.type))
     return element.value || element.alt || BUTTONS[element.type] || "";
   if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement || element instanceof HTMLSelectElement)
-    return [...(element.labels ?? [])].slice(0, LABELS_MAX).map(textIn).join(" ") || element.getAttribute("placeholder") || "";
-  if (element instanceof HTMLImageElement || element.localName === "area") return element.getAttribute("alt") ?? "";
-  const inner = NAMING[element.localName];
+    return [...(element.labels ?? [])].slice(0, LABELS_MAX).map(textIn).join(" ") || attributeOf(element, "placeholder") || "";
+  if (element instanceof HTMLImageElement || localNameOf(element) === "area") return attributeOf(element, "alt") ?? "";
+  const inner = NAMING[localNameOf(element)];
   if (inner === undefined) return "";
-  return textIn([...element.children].slice(0, NODES_MAX).find(({ localName }) => localName === inner));
+  return textIn([...childrenOf(element)].slice(0, NODES_MAX).find((child) => localNameOf(child) === inner));
 }
 
 const BUTTONS: Readonly<Record<string, string>> = { submit: "Submit", reset: "Reset" };
@@ -54,7 +54,7 @@ function byContent(element: Element, role: string): string {
 }
 
 function title(element: Element): string {
-  return element.getAttribute("title") ?? "";
+  return attributeOf(element, "title") ?? "";
 }
 
 /** The first text in it, pictures by what stands for them. Bounded, however much there is. */
@@ -70,9 +70,9 @@ export function textIn(root: Node | null | undefined): string {
       if (text !== "") parts.push(text);
       length += text.length + 1;
     } else if (node instanceof Element) {
-      const sight = SILENT.has(node.localName) ? "gone" : sightOf(node);
+      const sight = SILENT.has(localNameOf(node)) ? "gone" : sightOf(node);
       if (sight === "gone") return;
-      const alt = tidy(node.getAttribute("aria-label") ?? (node.localName === "img" ? (node.getAttribute("alt") ?? "") : ""));
+      const alt = tidy(attributeOf(node, "aria-label") ?? (localNameOf(node) === "img" ? (attributeOf(node, "alt") ?? "") : ""));
       if (alt !== "" && sight === "seen") return void parts.push(alt);
       eachChild(node, (child) => {
         visit(child, depth + 1, sight === "unseen");
@@ -88,8 +88,8 @@ export function textIn(root: Node | null | undefined): string {
 export function eachChild(node: Node, visit: (child: Node) => boolean): void {
   const slotted = node instanceof HTMLSlotElement ? node.assignedNodes() : [];
   if (slotted.length > 0) return void slotted.every(visit);
-  const inside = node instanceof Element ? node.shadowRoot : null;
-  for (let child = (inside ?? node).firstChild; child && visit(child);) child = child.nextSibling;
+  const inside = node instanceof Element ? shadowRootOf(node) : null;
+  for (let child = firstChildOf(inside ?? node); child && visit(child);) child = nextSiblingOf(child);
 }
 
 /** Elements whose text nobody reads. */

@@ -1,3 +1,5 @@
+import { isConnected } from "./dom.ts";
+
 /** What a caller may call an element by: `e12`. It belongs to that element as long as the document lives, and to no other one. */
 export class References {
   readonly #refs = new WeakMap<Element, string>();
@@ -21,6 +23,6 @@ export class References {
   /** Undefined for an element that is not in the document now: it may come back, with the same reference. */
   find(ref: string): Element | undefined {
     const element = this.#elements.get(ref)?.deref();
-    return element?.isConnected === true ? element : undefined;
+    return element && isConnected(element) ? element : undefined;
   }
 }

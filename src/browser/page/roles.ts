@@ -1,19 +1,26 @@
+import { attributeOf, hasAttribute, isEditable, localNameOf, parentElementOf } from "./dom.ts";
+
 /** The role of an element: what its maker says, or what its tag means (WAI-ARIA in HTML, in part). Undefined: it only holds others. */
 export function roleOf(element: Element): string | undefined {
-  const said = element.getAttribute("role")?.slice(0, ROLE_MAX).trim().toLowerCase().split(/\s/, 1)[0];
+  const said = attributeOf(element, "role")?.slice(0, ROLE_MAX).trim().toLowerCase().split(/\s/, 1)[0];
   if (said !== undefined && said !== "") return said === "none" || said === "presentation" ? undefined : KNOWN.has(said) ? said : undefined;
-  const tag = element.localName;
+  const tag = localNameOf(element);
   if (tag === "input") return INPUTS[(element as HTMLInputElement).type] ?? "textbox";
-  if (tag === "a" || tag === "area") return element.hasAttribute("href") ? "link" : undefined;
+  if (tag === "a" || tag === "area") return hasAttribute(element, "href") ? "link" : undefined;
   if (tag === "select") return (element as HTMLSelectElement).multiple || (element as HTMLSelectElement).size > 1 ? "listbox" : "combobox";
-  if (tag === "img") return element.getAttribute("alt") === "" ? undefined : "img";
-  if (tag === "section") return element.hasAttribute("aria-label") || element.hasAttribute("aria-labelledby") ? "region" : undefined;
-  if (tag === "header" || tag === "footer") return element.parentElement?.localName === "body" ? TAGS[tag] : undefined;
+  if (tag === "img") return attributeOf(element, "alt") === "" ? undefined : "img";
+  if (tag === "section") return hasAttribute(element, "aria-label") || hasAttribute(element, "aria-labelledby") ? "region" : undefined;
+  if (tag === "header" || tag === "footer") return isInBody(element) ? TAGS[tag] : undefined;
   return Object.hasOwn(TAGS, tag) ? TAGS[tag] : editable(element);
 }
 
 function editable(element: Element): string | undefined {
-  return element instanceof HTMLElement && element.isContentEditable && !element.parentElement?.isContentEditable ? "textbox" : undefined;
+  return isEditable(element) && !isEditable(parentElementOf(element)) ? "textbox" : undefined;
+}
+
+function isInBody(element: Element): boolean {
+  const parent = parentElementOf(element);
+  return parent !== null && localNameOf(parent) === "body";
 }
 
 const ROLE_MAX = 100;
@@ -108,5 +115,5 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 /** What stands in it is its value, or the values to choose from. */
 export function holdsValues(element: Element): boolean {
-  return ["select", "datalist", "textarea"].includes(element.localName);
+  return ["select", "datalist", "textarea"].includes(localNameOf(element));
 }

@@ -1,3 +1,4 @@
+import { activeElementOf, attributeOf, bodyOf, documentOf, localNameOf, matches, parentElementOf } from "./dom.ts";
 import { tidy } from "./names.ts";
 
 const VALUE_MAX = 120;
@@ -14,36 +15,46 @@ export function statesOf(element: Element, role: string): readonly string[] {
     ...flag(element, "aria-pressed", "pressed"),
     ...expanded(element),
     ...flag(element, "aria-invalid", "invalid"),
-    ...(element.getAttribute("aria-current") ? ["current"] : []),
-    ...((element as { readonly required?: boolean }).required === true ? ["required"] : []),
-    ...(element instanceof HTMLDialogElement && element.matches(":modal") ? ["modal"] : []),
-    ...(element === element.ownerDocument.activeElement && element !== element.ownerDocument.body ? ["focused"] : []),
+    ...(attributeOf(element, "aria-current") ? ["current"] : []),
+    ...(isRequired(element) ? ["required"] : []),
+    ...(element instanceof HTMLDialogElement && matches(element, ":modal") ? ["modal"] : []),
+    ...(isFocused(element) ? ["focused"] : []),
     ...typeOf(element),
     ...valueOf(element, role),
     ...urlOf(element),
   ];
 }
 
+function isRequired(element: Element): boolean {
+  const isField = element instanceof HTMLInputElement || element instanceof HTMLSelectElement || element instanceof HTMLTextAreaElement;
+  return isField && element.required;
+}
+
+function isFocused(element: Element): boolean {
+  const document = documentOf(element);
+  return element === activeElementOf(document) && element !== bodyOf(document);
+}
+
 function levelOf(element: Element): string {
-  return tidy(element.getAttribute("aria-level") ?? "", 3) || (/^h([1-6])$/.exec(element.localName)?.[1] ?? "2");
+  return tidy(attributeOf(element, "aria-level") ?? "", 3) || (/^h([1-6])$/.exec(localNameOf(element))?.[1] ?? "2");
 }
 
 function isDisabled(element: Element): boolean {
-  return element.getAttribute("aria-disabled") === "true" || element.matches(":disabled");
+  return attributeOf(element, "aria-disabled") === "true" || matches(element, ":disabled");
 }
 
 function isChecked(element: Element): boolean {
-  return (element instanceof HTMLInputElement && element.checked) || element.getAttribute("aria-checked") === "true";
+  return (element instanceof HTMLInputElement && element.checked) || attributeOf(element, "aria-checked") === "true";
 }
 
 function flag(element: Element, attribute: string, word: string): readonly string[] {
-  return element.getAttribute(attribute) === "true" ? [word] : [];
+  return attributeOf(element, attribute) === "true" ? [word] : [];
 }
 
 function expanded(element: Element): readonly string[] {
-  const { parentElement: parent } = element;
-  if (element.localName === "summary" && parent instanceof HTMLDetailsElement) return [parent.open ? "expanded" : "collapsed"];
-  const said = element.getAttribute("aria-expanded");
+  const parent = parentElementOf(element);
+  if (localNameOf(element) === "summary" && parent instanceof HTMLDetailsElement) return [parent.open ? "expanded" : "collapsed"];
+  const said = attributeOf(element, "aria-expanded");
   return said === "true" ? ["expanded"] : said === "false" ? ["collapsed"] : [];
 }
 
@@ -76,7 +87,7 @@ function valueOf(element: Element, role: string): readonly string[] {
   if (isField && (element as HTMLInputElement).type === "password") return (element as HTMLInputElement).value === "" ? [] : ["filled"];
   const value = isField
     ? (element as HTMLInputElement).value
-    : (element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow") ?? "");
+    : (attributeOf(element, "aria-valuetext") ?? attributeOf(element, "aria-valuenow") ?? "");
   return value === "" ? [] : [`value=${JSON.stringify(tidy(value, VALUE_MAX))}`];
 }
 

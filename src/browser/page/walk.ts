@@ -1,3 +1,14 @@
+import {
+  boxOf,
+  childCountOf,
+  childrenOf,
+  hasAttribute,
+  isReachedByKeys,
+  localNameOf,
+  parentElementOf,
+  queryIn,
+  shadowRootOf,
+} from "./dom.ts";
 import { eachChild, nameOf, SILENT, tidy } from "./names.ts";
 import { type Sight, sightOf } from "./hidden.ts";
 import type { References } from "./references.ts";
@@ -75,10 +86,20 @@ class Walker {
     if (this.#isFull()) return;
     if (this.#nesting >= NESTING_MAX) return void (this.isCut = true);
     this.#nesting += 1;
-    if (node instanceof Text) this.#text(node, place);
-    else if (node instanceof Element) this.#element(node, place);
-    else this.#children(node, place);
+    const inner = this.#look(node, place);
+    if (inner) this.#children(node, inner);
     this.#nesting -= 1;
+  }
+
+  /** Adds its line. What is in it is looked at by what this gives back; undefined: not at all. */
+  #look(node: Node, place: Place): Place | undefined {
+    try {
+      if (node instanceof Text) return this.#text(node, place);
+      return node instanceof Element ? this.#element(node, place) : place;
+    } catch {
+      // One that cannot be read costs no other one its line.
+      return place;
+    }
   }
 
   #isFull(): boolean {
@@ -89,10 +110,10 @@ class Walker {
   }
 
   /** In quotes, so that no text looks like the line of an element. */
-  #text(node: Text, { depth, isNamed, isUnseen }: Place): void {
+  #text(node: Text, { depth, isNamed, isUnseen }: Place): undefined {
     if (isNamed || isUnseen) return;
     const text = tidy(node.data, TEXT_MAX);
-    const parent = node.parentElement;
+    const parent = parentElementOf(node);
     if (text === "" || !parent) return;
     this.lines.push({
       depth,
@@ -102,26 +123,25 @@ class Walker {
     });
   }
 
-  #element(element: Element, place: Place): void {
-    const sight: Sight = SILENT.has(element.localName) ? "gone" : sightOf(element);
+  #element(element: Element, place: Place): Place | undefined {
+    const sight: Sight = SILENT.has(localNameOf(element)) ? "gone" : sightOf(element);
     if (sight === "gone") return;
-    if (sight === "unseen") return this.#children(element, { ...place, isUnseen: true });
+    if (sight === "unseen") return { ...place, isUnseen: true };
     const role = roleOf(element);
     const isPointer = isPointed(element);
-    const isClickable = role === undefined && ((isPointer && !place.isPointer) || element.hasAttribute("onclick") || isFocusable(element));
+    const isClickable = role === undefined && ((isPointer && !place.isPointer) || hasAttribute(element, "onclick") || isFocusable(element));
     const shown = role ?? (isClickable ? "clickable" : undefined);
     const inner = { ...place, isPointer, isUnseen: false };
-    if (shown === undefined)
-      return this.#children(element, element instanceof HTMLLabelElement && element.control ? { ...inner, isNamed: true } : inner);
+    if (shown === undefined) return element instanceof HTMLLabelElement && element.control ? { ...inner, isNamed: true } : inner;
     const isActedOn = isClickable || ACTED_ON.has(shown);
-    if (place.isNamed && !isActedOn && shown !== "iframe") return this.#children(element, inner);
+    if (place.isNamed && !isActedOn && shown !== "iframe") return inner;
     if (shown === "row" && this.#row(element, place)) return;
     const isNamedByContent = isClickable || NAMED_BY_CONTENT.has(shown);
     const name = isClickable ? nameOf(element, "button") : nameOf(element, shown);
-    if (name === "" && NEEDS_NAME.has(shown)) return this.#children(element, inner);
+    if (name === "" && NEEDS_NAME.has(shown)) return inner;
     this.#line(element, { shown, name, isActedOn, depth: place.depth });
     if (holdsValues(element)) return;
-    this.#children(element, { depth: place.depth + 1, isNamed: isNamedByContent || place.isNamed, isPointer, isUnseen: false });
+    return { depth: place.depth + 1, isNamed: isNamedByContent || place.isNamed, isPointer, isUnseen: false };
   }
 
   #line(element: Element, { shown, name, isActedOn, depth }: { shown: string; name: string; isActedOn: boolean; depth: number }): void {
@@ -135,12 +155,12 @@ class Walker {
   /** A row with nothing but texts, as one line. */
   /** No bracket of a cell stands as it is: it could end in what looks like a reference. */
   #row(row: Element, { depth }: Place): boolean {
-    const cells = [...row.children].slice(0, ROW_CELLS_MAX);
-    if (cells.length === 0 || row.querySelector(ACTABLE) || cells.some((cell) => cell.shadowRoot)) return false;
+    const cells = [...childrenOf(row)].slice(0, ROW_CELLS_MAX);
+    if (cells.length === 0 || queryIn(row, ACTABLE) || cells.some((cell) => shadowRootOf(cell))) return false;
     const texts = cells.map((cell) => tidy(nameOf(cell, "cell"), TEXT_MAX).replaceAll(/[|[\]]/g, "\\$&"));
     if (texts.every((text) => text === "")) return false;
     const ref = this.#references.of(row);
-    this.#nodes += row.childElementCount;
+    this.#nodes += childCountOf(row);
     this.lines.push({ depth, text: `- row: ${tidy(texts.join(" | "), ROW_MAX)} [${ref}]`, rank: this.#isInView(row) ? 0 : 3, key: ref });
     return true;
   }
@@ -153,7 +173,7 @@ class Walker {
   }
 
   #isInView(element: Element): boolean {
-    const { top, bottom, left, right } = element.getBoundingClientRect();
+    const { top, bottom, left, right } = boxOf(element);
     return bottom > 0 && right > 0 && top < this.#view.height && left < this.#view.width && (bottom > top || right > left);
   }
 }
@@ -165,5 +185,5 @@ function isPointed(element: Element): boolean {
 }
 
 function isFocusable(element: Element): boolean {
-  return element.hasAttribute("tabindex") && element instanceof HTMLElement && element.tabIndex >= 0;
+  return hasAttribute(element, "tabindex") && isReachedByKeys(element);
 }

@@ -31,7 +31,7 @@ describe("an action that is broken off", () => {
 
   it("types no further key", async () => {
     const tab = await open();
-    const typing = tab.call(TYPE, { selector: "#a", text: "x".repeat(20_000), slowly: true }, { ...patiently(), timeoutMs: 1_500 });
+    const typing = tab.call(TYPE, { selector: "#a", text: "x".repeat(20_000), slowly: true }, { ...patiently(), timeoutMs: 5_000 });
     await expect(typing).rejects.toMatchObject({
       code: "ACTION_TIMEOUT",
       message: expect.stringMatching(/\d+ of 20000 characters are typed/),
@@ -45,7 +45,7 @@ describe("an action that is broken off", () => {
   it("fills no further field, and submits nothing", async () => {
     const tab = await open();
     const fields = ["#a", "#late", "#b"].map((selector) => ({ selector, value: "filled" }));
-    const filling = tab.call(FILL_FORM, { fields, submit: true }, { ...patiently(), timeoutMs: 1_500 });
+    const filling = tab.call(FILL_FORM, { fields, submit: true }, { ...patiently(), timeoutMs: 5_000 });
     await expect(filling).rejects.toMatchObject({ code: "ACTION_TIMEOUT", message: expect.stringContaining("Field 2 of 3") });
     await evaluate(tab, COMES("<input id=late>"));
     expect(await evaluate(tab, "[a.value, late.value, b.value, document.title]")).toEqual(["filled", "", "", "form"]);

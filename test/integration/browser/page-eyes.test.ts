@@ -222,6 +222,30 @@ describe.skipIf(reason !== undefined)(`what is seen of a page${reason === undefi
     expect(seen.text).toMatch(/^- heading "Ignore all .* level=1 \[e\d+\]\n- button "x" \[e\d+\]$/);
   });
 
+  it("is what stands there, whatever names the page has given to what is in its forms", async () => {
+    await using seen = await look("/clobbered");
+    const { page, eyes, text } = seen;
+    expect(text.replaceAll(/ \[e\d+\]/g, "")).toMatchInlineSnapshot(`
+      "- heading "Clobbered" level=1
+      - form "All"
+        - textbox "Name"
+      - "Behind it"
+      - button "Last""
+    `);
+    const named = [...text.matchAll(/\[(e\d+)\]/g)].map(([, ref]) => ref ?? "");
+    for (const ref of named) await eyes.locate(ref);
+    expect(await eyes.snapshot({ ...BUDGET, root: await eyes.locate(refOf(text, "form")) })).toContain('textbox "Name"');
+    const boxes = await eyes.showMarks(100);
+    await eyes.hideMarks();
+    expect(boxes.map(({ role, name }) => `${role} ${name}`)).toEqual(["textbox Name", "button Last"]);
+    await eyes.before();
+    // Playwright's own ways to an element in such a form fail.
+    await page.mouse.click((boxes[0]?.x ?? 0) + 5, (boxes[0]?.y ?? 0) + 5);
+    await page.keyboard.insertText("Ann");
+    expect(await eyes.changes()).toContain('textbox "Name" focused value="Ann"');
+    expect(await page.evaluate("typeof f.getAttribute + typeof document.createElement"), "they hold").toBe("objectobject");
+  });
+
   it("is had soon of a page of any size and depth", async () => {
     for (const [path, line] of [
       ["/huge", '- button "First"'],

@@ -1,16 +1,10 @@
 import type { ChangeFacts, DownloadFacts } from "../../actions/change.ts";
-import {
-  CHANGE_LINES_MAX,
-  CHANGE_LIST_MAX_BYTES,
-  LISTED_URL_MAX,
-  TITLE_MAX,
-  TREE_CHANGE_MAX,
-  URL_MAX,
-} from "../../actions/change-limits.ts";
+import { CHANGE_LINES_MAX, CHANGE_LIST_MAX_BYTES, LISTED_URL_MAX, TREE_CHANGE_MAX, URL_MAX } from "../../actions/change-limits.ts";
 import type { DownloadState } from "../downloads.ts";
 import { DriverError } from "../driver-error.ts";
 import { lastFitting } from "../fitting.ts";
 import type { Answer, Call } from "../handler.ts";
+import { titleOf } from "../page-title.ts";
 import { captureTree, tellTreeChange, type TreeState } from "../page-view.ts";
 import { saidInTime } from "../said-in-time.ts";
 import type { Tab } from "../tab.ts";
@@ -109,11 +103,11 @@ async function tellChange(tab: Tab, before: Before, { documents, endsAt }: Telli
   const dialogs = log.dialogs.since(before.counts.dialogs);
   const isNew = documents.hasNew;
   const inTime = (saying: Promise<string>): Promise<string | undefined> => saidInTime(saying, Math.max(0, endsAt - performance.now()));
-  const title = open ? undefined : await inTime(page.title().catch(() => ""));
+  const title = open ? undefined : await inTime(titleOf(page));
   const tree = open || isNew || !before.tree ? undefined : await inTime(tellTreeChange(page, before.tree, TREE_CHANGE_MAX));
   return {
     url: page.url().slice(0, URL_MAX),
-    title: (title ?? "").slice(0, TITLE_MAX),
+    title: title ?? "",
     navigated: isNew,
     loading: documents.isLoading,
     ...(open && { dialog: open }),

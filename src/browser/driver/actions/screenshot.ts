@@ -1,9 +1,10 @@
 import type { CDPSession } from "playwright-core";
-import { TITLE_MAX, URL_MAX } from "../../actions/change-limits.ts";
+import { URL_MAX } from "../../actions/change-limits.ts";
 import { PICTURE_MAX_BYTES } from "../../frames.ts";
 import type { ScreenshotArgs, ScreenshotValue } from "../../actions/screenshot.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler, type Picture } from "../handler.ts";
+import { titleOf } from "../page-title.ts";
 import { drawMarks } from "../page-view.ts";
 import type { Tab } from "../tab.ts";
 import { ACT_MS, assertNoDialog, reasoned } from "./act.ts";
@@ -41,11 +42,11 @@ export const screenshot = defineHandler<ScreenshotArgs, ScreenshotValue>({
       await using marked = args.marks === true ? await drawMarks(tab.page) : undefined;
       if (marked) tab.log.marked = marked.marks.map(({ ref }) => ref);
       const { page } = tab;
-      const [picture, title] = await Promise.all([take(cdp, shot, args.format ?? "jpeg"), page.title()]);
+      const [picture, title] = await Promise.all([take(cdp, shot, args.format ?? "jpeg"), titleOf(page)]);
       const [width, height] = [Math.round(shot.area.width * shot.scale), Math.round(shot.area.height * shot.scale)];
       const facts = {
         url: page.url().slice(0, URL_MAX),
-        title: title.slice(0, TITLE_MAX),
+        title,
         width,
         height,
         scale: shot.scale,

@@ -1,6 +1,7 @@
-import { TITLE_MAX, URL_MAX } from "../../actions/change-limits.ts";
+import { URL_MAX } from "../../actions/change-limits.ts";
 import type { SnapshotArgs, SnapshotValue } from "../../actions/snapshot.ts";
 import { defineHandler } from "../handler.ts";
+import { titleOf } from "../page-title.ts";
 import { readTree } from "../page-view.ts";
 import { assertNoDialog, reasoned } from "./act.ts";
 
@@ -11,6 +12,6 @@ export const snapshot = defineHandler<SnapshotArgs, SnapshotValue>({
     assertNoDialog(tab);
     const { page } = tab;
     const text = await reasoned(() => readTree(page, args));
-    return { value: { url: page.url().slice(0, URL_MAX), title: (await page.title()).slice(0, TITLE_MAX), text } };
+    return { value: { url: page.url().slice(0, URL_MAX), title: await titleOf(page), text } };
   },
 });

@@ -1,9 +1,10 @@
 import type { TabsArgs, TabsValue } from "../../actions/tabs.ts";
-import { LISTED_URL_MAX, TITLE_MAX } from "../../actions/change-limits.ts";
+import { LISTED_URL_MAX } from "../../actions/change-limits.ts";
 import { DriverError } from "../driver-error.ts";
 import { defineHandler } from "../handler.ts";
 import type { Tab } from "../tab.ts";
 import { goTo } from "../go-to.ts";
+import { titleOf } from "../page-title.ts";
 import { saidInTime } from "../said-in-time.ts";
 import { reasoned } from "./act.ts";
 
@@ -21,7 +22,7 @@ export const tabs = defineHandler<TabsArgs, TabsValue>({
     if (action === "close") await find(current, index).page.close();
     const rows = current.tabs.all.map(async (tab) => ({
       url: tab.page.url().slice(0, LISTED_URL_MAX),
-      title: (await titleOf(tab)).slice(0, TITLE_MAX),
+      title: (await saidInTime(titleOf(tab.page), TITLE_MS)) ?? "",
       current: tab === current.tabs.shown,
     }));
     return { value: { tabs: await Promise.all(rows) } };
@@ -38,9 +39,4 @@ function find(current: Tab, index: number | undefined): Tab {
   const tab = index === undefined ? current : all[index];
   if (!tab) throw new DriverError("TAB_NOT_FOUND", `There is no tab ${index}: there are ${all.length}, counted from 0`);
   return tab;
-}
-
-async function titleOf({ page }: Tab): Promise<string> {
-  const saying = page.title().catch(() => "");
-  return (await saidInTime(saying, TITLE_MS)) ?? "";
 }
