@@ -14,7 +14,7 @@ import { Instances } from "./instances.ts";
 import type { PackagePrograms } from "./prepare/package-programs.ts";
 import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
 import { type KeyOf, keyOf, type RelayContext, SHARED } from "./relay/relay-context.ts";
-import { ServerCalls } from "./relay/server-calls.ts";
+import { type Asked, ServerCalls } from "./relay/server-calls.ts";
 import { ServerFollows } from "./relay/server-follows.ts";
 import { type ListBudget, ListShare } from "./relay/list-budget.ts";
 import type { Listed } from "./relay/list-server.ts";
@@ -110,7 +110,7 @@ export class Upstream implements AsyncDisposable {
     this.#login = UpstreamLogin.of(server, logins && { ...logins, way }, { loggedIn, report });
     this.#instances = new Instances({ open, idleMs, most: INSTANCES_MAX, owner: parts.owner, changed: stateChanged });
     this.#follows = new ServerFollows(this.#instances);
-    const call = (...asked: Parameters<typeof this.request>): Promise<JsonObject> => this.request(...asked);
+    const call = (context: RelayContext, asked: Asked): Promise<JsonObject> => this.#request(context, asked);
     this.#definitions = new ServerDefinitions({ ...parts, server, call });
     const isShared = server.settings.session === "shared";
     this.#keyOf = isShared ? () => SHARED : keyOf;
@@ -193,10 +193,14 @@ export class Upstream implements AsyncDisposable {
    * approved, with `FORBIDDEN`, and as a session does.
    */
   async request(context: RelayContext, method: string, params: JsonObject): Promise<JsonObject> {
-    this.#assertApproved(definitionOf(method, params));
+    return this.#request(context, { method, params });
+  }
+
+  async #request(context: RelayContext, asked: Asked): Promise<JsonObject> {
+    this.#assertApproved(definitionOf(asked.method, asked.params));
     await this.#parts.authorise(context.principal);
     try {
-      return await this.#calls.request(context, method, params);
+      return await this.#calls.request(context, asked);
     } catch (cause) {
       if (isLoginOver(cause)) this.#lists.changedAt(undefined);
       throw cause;
