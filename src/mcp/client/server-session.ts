@@ -22,6 +22,8 @@ export interface RequestOptions {
   readonly logged?: (params: JsonObject) => void;
   /** Set: an answer that asks for more (`input_required`) is given as it came. Else the handlers are asked, and the request is made again. */
   readonly takesQuestions?: true;
+  /** Of the tool that is called, by whoever has its schema. Default: as this session has listed it. */
+  readonly declared?: readonly ParamHeader[] | undefined;
 }
 
 export interface Progress {
@@ -120,10 +122,11 @@ function toSession(target: ServerTarget, connected: Connected, options: ConnectO
     capabilities: { ...client.getServerCapabilities() },
     instructions: client.getInstructions(),
     hasEnded: () => over.aborted || (transport instanceof ProgramTransport && transport.ending() !== undefined),
-    async request(method, params, { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress, logged, takesQuestions } = {}) {
+    async request(method, params, options = {}) {
+      const { signal, timeoutMs = callTimeoutMs ?? CALL_TIMEOUT_MS, onProgress, logged, takesQuestions } = options;
       try {
-        const declared = mirrors && method === "tools/call" ? (known.get(params["name"]) ?? []) : [];
-        const headers = toParamHeaders(declared, params["arguments"]);
+        const { declared = known.get(params["name"]) ?? [] } = options;
+        const headers = toParamHeaders(mirrors && method === "tools/call" ? declared : [], params["arguments"]);
         const sent = {
           timeout: timeoutMs,
           headers,

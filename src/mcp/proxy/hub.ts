@@ -23,7 +23,8 @@ import { assertMayUse } from "./sources/may-have.ts";
 import { assertMayLogIn } from "./sources/may-manage.ts";
 import { ServerPin } from "./sources/server-pin.ts";
 import type { UpdateWish } from "./server-updates.ts";
-import { Upstream, type UpstreamParts } from "./upstream.ts";
+import { Upstream } from "./upstream.ts";
+import type { UpstreamParts } from "./upstream-parts.ts";
 
 export interface HubParts extends Omit<
   UpstreamParts,

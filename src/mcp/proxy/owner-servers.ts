@@ -85,7 +85,12 @@ export class OwnerServers implements AsyncDisposable {
     this.#held = new Map(servers.map((server) => [server.name, this.#hold(server, labels.get(server.name) ?? server.name)]));
     this.#waiting = new Map(waiting.map((server) => [server.name, server]));
     this.#unusable = unusable;
-    for (const [name, held] of before) if (this.#held.get(name)?.upstream !== held.upstream) this.#end(held);
+    for (const [name, held] of before) {
+      const next = this.#held.get(name)?.upstream;
+      if (next === held.upstream) continue;
+      next?.replace(held.upstream);
+      this.#end(held);
+    }
     for (const { problem } of unusable) this.#tellOnce(problem.message);
     for (const { name } of waiting) this.#tellOnce(`The MCP server "${name}" waits for an approval: \`belljar server approve ${name}\``);
     this.#collect();

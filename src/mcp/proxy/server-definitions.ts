@@ -4,11 +4,13 @@ import type { Tool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { isRecord } from "../client/config/is-record.ts";
 import type { JsonObject } from "../client/json-object.ts";
+import { type ParamHeader, readParamHeaders } from "../client/param-headers.ts";
 import { hubNames } from "./hub-names.ts";
 import type { HubServer } from "./hub-server.ts";
 import { besideOf, type Definition, definitionSchema, proxiedTool, type ProxiedToolOptions } from "./proxied-tool.ts";
 import type { HubLinks } from "./relay/hub-links.ts";
 import type { RelayContext } from "./relay/relay-context.ts";
+import type { Asked } from "./relay/server-calls.ts";
 
 /** So many problems of a server's tools are told of one by one. */
 const TOLD_MAX = 10;
@@ -30,7 +32,7 @@ export interface ServerDefinitionsOptions {
   readonly links: HubLinks;
   readonly report: (problem: string) => void;
   /** Asks the server. */
-  readonly call: (context: RelayContext, method: string, params: JsonObject) => Promise<JsonObject>;
+  readonly call: (context: RelayContext, asked: Asked) => Promise<JsonObject>;
 }
 
 /** A tool as its server defines it, with what the definition has beside. */
@@ -96,6 +98,7 @@ export class ServerDefinitions {
   #toTool({ beside, ...definition }: Defined, as: Pick<ProxiedToolOptions, "name" | "shown" | "schemas">, label: string): Tool {
     const { server, owner, links, call } = this.#options;
     const { name: tool } = definition;
+    const declared = this.#headersOf(definition);
     return proxiedTool({
       ...as,
       server: server.name,
@@ -104,8 +107,16 @@ export class ServerDefinitions {
       definition,
       beside,
       relink: ({ principal } = { principal: { id: owner, name: owner } }) => links.relink(principal, label),
-      call: (context, args) => call(context, "tools/call", { name: tool, arguments: args }),
+      call: (context, args) => call(context, { method: "tools/call", params: { name: tool, arguments: args }, declared }),
     });
+  }
+
+  /** Throws `SERVER_INCOMPATIBLE`. Nobody but a server over HTTP gets any, so that they spoil no tool of a program. */
+  #headersOf({ inputSchema }: Definition): readonly ParamHeader[] {
+    if (this.#options.server.target.kind === "stdio") return [];
+    const read = readParamHeaders(inputSchema);
+    if ("headers" in read) return read.headers;
+    throw new BelljarError("SERVER_INCOMPATIBLE", read.problem);
   }
 
   prompts(listed: readonly JsonObject[], label: string): readonly NamedPrompt[] {

@@ -1,33 +1,31 @@
-import type { JsonSchemas } from "../../catalog/json-schemas.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { Listing } from "../../catalog/unlisted.ts";
 import { BelljarError } from "../../errors.ts";
 import type { EgressRequests } from "../../network/egress/egress-requests.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { JsonObject } from "../client/json-object.ts";
-import type { ListName } from "../client/server-handlers.ts";
 import type { HttpWay } from "../client/transport/http-way.ts";
 import { LastLines } from "../client/transport/last-lines.ts";
 import { shapeOf } from "./describe-server.ts";
 import type { HubServer, McpServerInfo, ServerUpdate } from "./hub-server.ts";
 import { Instances } from "./instances.ts";
-import type { PackagePrograms } from "./prepare/package-programs.ts";
-import type { HubLinks, LinkOwner } from "./relay/hub-links.ts";
+import type { LinkOwner } from "./relay/hub-links.ts";
 import { type KeyOf, keyOf, type RelayContext, SHARED } from "./relay/relay-context.ts";
-import { ServerCalls } from "./relay/server-calls.ts";
-import { ServerFollows } from "./relay/server-follows.ts";
-import { type ListBudget, ListShare } from "./relay/list-budget.ts";
+import { type Asked, ServerCalls } from "./relay/server-calls.ts";
+import { type Follower, ServerFollows } from "./relay/server-follows.ts";
+import { ListShare } from "./relay/list-budget.ts";
 import type { Listed } from "./relay/list-server.ts";
 import { LISTS, ServerLists } from "./relay/server-lists.ts";
 import { definitionOf, digestsOf, linksOf, listedOf, NOTHING, type UsedDefinition } from "./relay/listed.ts";
 import { type NamedPrompt, ServerDefinitions } from "./server-definitions.ts";
 import type { BegunLogin } from "./relay/held-login.ts";
-import { type HubLogins, isLoginOver, type LoginWish, UpstreamLogin } from "./relay/upstream-login.ts";
-import { type InstanceParts, openInstance, type ServerInstance } from "./server-instance.ts";
+import { isLoginOver, type LoginWish, UpstreamLogin } from "./relay/upstream-login.ts";
+import { openInstance, type ServerInstance } from "./server-instance.ts";
 import type { ShownLists } from "./sources/pinned-lists.ts";
-import { type HubEgress, openServerWay } from "./server-way.ts";
-import { blockedItem, type ServerPin } from "./sources/server-pin.ts";
+import { openServerWay } from "./server-way.ts";
+import { blockedItem } from "./sources/server-pin.ts";
 import { ServerUpdates, type UpdateWish } from "./server-updates.ts";
+import type { UpstreamParts } from "./upstream-parts.ts";
 
 const INSTANCES_MAX = 32;
 /** What is kept of what a server writes to stderr. */
@@ -35,35 +33,6 @@ const LOG = { bytes: 64 * 1_024, lines: 1_000 };
 const MISSED_MAX = 20;
 /** A server may close a connection that nobody uses at the moment when it is used again. Most keep them for five seconds. */
 const KEEP_MS = 4_000;
-export interface UpstreamParts extends InstanceParts {
-  readonly programs?: PackagePrograms | undefined;
-  readonly schemas: () => Promise<JsonSchemas>;
-  readonly idleMs: number;
-  /** How many calls a server answers at once, and how many may wait. */
-  readonly concurrency: number;
-  readonly queue: number;
-  /** Of the names that callers see. */
-  readonly prefix: string;
-  /** How callers write the URIs of a server. */
-  readonly links: HubLinks;
-  readonly report: (problem: string) => void;
-  /** Called after a list has changed. */
-  readonly changed: (list: ListName) => void;
-  readonly stateChanged: () => void;
-  /** How requests to servers over HTTP leave this machine. */
-  readonly egress: HubEgress;
-  /** The id of whoever owns it. */
-  readonly owner: string;
-  /** Whose sandboxes its instances run in. Asked at each start, as its rights change. */
-  readonly principal: () => Promise<Principal>;
-  /** Rejects with `FORBIDDEN` for a caller who may not use it. */
-  readonly authorise: (principal: Principal) => Promise<void>;
-  readonly pin: ServerPin;
-  /** What the lists of all servers of the owner may take. */
-  readonly budget: ListBudget;
-  /** Absent: nobody logs in to servers over HTTP. */
-  readonly logins?: HubLogins;
-}
 
 /**
  * One server of the hub. It has what it listed last; nobody waits for it to list that. It has an instance for each caller and client, or one for all,
@@ -76,8 +45,6 @@ export class Upstream implements AsyncDisposable {
   readonly #parts: UpstreamParts;
   readonly #instances: Instances<ServerInstance>;
   readonly #lists: ServerLists;
-  /** Of the instance that answers a caller. */
-  readonly #keyOf: KeyOf;
   readonly #calls: ServerCalls;
   readonly #follows: ServerFollows;
   readonly #login: UpstreamLogin | undefined;
@@ -109,13 +76,13 @@ export class Upstream implements AsyncDisposable {
     const logins = parts.logins?.(parts.owner, server);
     this.#login = UpstreamLogin.of(server, logins && { ...logins, way }, { loggedIn, report });
     this.#instances = new Instances({ open, idleMs, most: INSTANCES_MAX, owner: parts.owner, changed: stateChanged });
-    this.#follows = new ServerFollows(this.#instances);
-    const call = (...asked: Parameters<typeof this.request>): Promise<JsonObject> => this.request(...asked);
+    const call = (context: RelayContext, asked: Asked): Promise<JsonObject> => this.#request(context, asked);
     this.#definitions = new ServerDefinitions({ ...parts, server, call });
     const isShared = server.settings.session === "shared";
-    this.#keyOf = isShared ? () => SHARED : keyOf;
+    const ownKey: KeyOf = isShared ? () => SHARED : keyOf;
+    this.#follows = new ServerFollows(this.#instances, ownKey);
     this.#updates = new ServerUpdates(parts, server);
-    this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances, keyOf: this.#keyOf });
+    this.#calls = new ServerCalls({ ...parts, server, instances: this.#instances, keyOf: ownKey });
     this.restored = this.refresh().catch((cause: unknown) => report(String(cause)));
     const take = (listed: Listed): Promise<void> => this.#take(listed);
     const key = isShared ? SHARED : LISTS;
@@ -193,10 +160,14 @@ export class Upstream implements AsyncDisposable {
    * approved, with `FORBIDDEN`, and as a session does.
    */
   async request(context: RelayContext, method: string, params: JsonObject): Promise<JsonObject> {
-    this.#assertApproved(definitionOf(method, params));
+    return this.#request(context, { method, params });
+  }
+
+  async #request(context: RelayContext, asked: Asked): Promise<JsonObject> {
+    this.#assertApproved(definitionOf(asked.method, asked.params));
     await this.#parts.authorise(context.principal);
     try {
-      return await this.#calls.request(context, method, params);
+      return await this.#calls.request(context, asked);
     } catch (cause) {
       if (isLoginOver(cause)) this.#lists.changedAt(undefined);
       throw cause;
@@ -205,9 +176,20 @@ export class Upstream implements AsyncDisposable {
 
   /** Calls `updated` after a resource has changed, as the caller's instance sees it, until what it gives is disposed. Rejects as `request`. */
   async follow(context: RelayContext, uri: string, updated: () => void): Promise<Disposable> {
+    const { principal, clientId } = context;
+    const follower = { context: { principal, ...(clientId !== undefined && { clientId }) }, uri, updated };
+    await this.#assertMayFollow(follower);
+    return this.#follows.follow(follower, context.signal);
+  }
+
+  /** Follows from now on for those who follow at the one that this replaces. */
+  replace(before: Upstream): void {
+    void this.#follows.takeOver(before.#follows, (follower) => this.#assertMayFollow(follower));
+  }
+
+  async #assertMayFollow({ context, uri }: Follower): Promise<void> {
     this.#assertApproved({ list: "resources", name: uri });
     await this.#parts.authorise(context.principal);
-    return this.#follows.follow({ key: this.#keyOf(context), caller: context.principal.id, uri, updated }, context.signal);
   }
 
   #assertApproved(used: UsedDefinition | undefined): void {
@@ -256,6 +238,7 @@ export class Upstream implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#follows[Symbol.dispose]();
     await Promise.all([this.#login, this.#lists, this.#instances].map(async (one) => one?.[Symbol.asyncDispose]()));
   }
 

@@ -4,6 +4,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { openHubGateway } from "../../support/hub-gateway.ts";
+import { readHubFile } from "../../../src/mcp/proxy/hub-file.ts";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { type HubLab, openHubLab } from "../../support/hub-lab.ts";
 import { textOf as shownText } from "../../support/tools-lab.ts";
@@ -50,6 +51,7 @@ async function connect(era: (typeof ERAS)[number], { capabilities = ABILITIES, o
   };
 }
 
+const SCOPE = { env: {}, workspaceFolder: "/", userHome: "/", inputs: new Map<string, string>(), lookOnHost: () => undefined };
 const ABILITIES = { sampling: {}, elicitation: { form: {} }, roots: {} };
 const textOf = ({ content }: Record<string, unknown>): string => (content as { text: string }[])[0]?.text ?? "";
 const contentsOf = ({ contents }: Record<string, unknown>): { uri: string; text: string }[] => contents as { uri: string; text: string }[];
@@ -318,6 +320,32 @@ describe.each(ERAS)("a server of the era %s", (era) => {
     await own.call("mcp_one_die", {}, { clientId: "a" });
     await updated;
     expect(shownText(await own.call("mcp_one_touch", { uri: "x" }, { clientId: "a" }))).toContain("only://one");
+  });
+
+  it("is followed on after its entry has changed, and tells of nothing any more once it is removed", async () => {
+    await using own = await openLab({ one: relayServer("one", era) });
+    const told: string[] = [];
+    const heard = new Set<() => void>();
+    own.doors.resources.onUpdate((_concerns, uri) => (told.push(uri), heard.forEach((look) => look())));
+    const next = (): Promise<void> => new Promise<void>((resolve) => void heard.add(resolve)).then(() => heard.clear());
+    const watch = await own.doors.resources.watch(asker("a"), "only://one");
+    const set = async (servers: object): Promise<void> =>
+      own.hub.set(LOCAL.id, await readHubFile(JSON.stringify({ mcpServers: servers }), "x.json", SCOPE));
+    const gone = next();
+    const again = gone.then(next);
+    await set({ one: relayServer("one", era, { list: "all" }) });
+    // As the server that is gone tells a last time, and as the new one is followed.
+    await again;
+    await own.until(() => own.names().includes("mcp_one_touch"));
+    const touched = next();
+    await own.call("mcp_one_touch", { uri: "only://one" }, { clientId: "a" });
+    await touched;
+    expect(told).toEqual(Array(3).fill("only://one"));
+    const last = next();
+    await set({});
+    await last;
+    watch[Symbol.dispose]();
+    expect(told).toHaveLength(4);
   });
 
   it("tells that its resources have changed", async () => {

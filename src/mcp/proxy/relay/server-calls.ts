@@ -4,6 +4,7 @@ import { refusalOf } from "../../../catalog/refusal.ts";
 import { BelljarError } from "../../../errors.ts";
 import { isRecord } from "../../client/config/is-record.ts";
 import type { JsonObject } from "../../client/json-object.ts";
+import type { ParamHeader } from "../../client/param-headers.ts";
 import { CALL_TIMEOUT_MS, isOfLostSession, type Progress } from "../../client/server-session.ts";
 import type { HubServer } from "../hub-server.ts";
 import type { Instances } from "../instances.ts";
@@ -49,16 +50,16 @@ export class ServerCalls {
    * Gives the answer as the server sent it. A request that an HTTP server refused because it had lost the session had no effect, and is made once
    * more. Rejects with `SERVER_BUSY`, and as a session's request does.
    */
-  async request(context: RelayContext, method: string, params: JsonObject): Promise<JsonObject> {
+  async request(context: RelayContext, asked: Asked): Promise<JsonObject> {
     const { callTimeoutMs = CALL_TIMEOUT_MS, name } = this.#options.server.target;
     using call = new OpenCall(context, callTimeoutMs);
     try {
       using _place = await this.#queue.enter(context.principal.id, call.signal);
-      return await this.#make(call, context, { method, params });
+      return await this.#make(call, context, asked);
     } catch (cause) {
       if (call.isLate) throw new BelljarError("EXEC_TIMEOUT", `The server "${name}" did not answer within ${callTimeoutMs} ms`, { cause });
       if (context.signal.aborted && !(cause instanceof BelljarError)) {
-        throw new BelljarError("CANCELLED", `${method} was cancelled`, { cause });
+        throw new BelljarError("CANCELLED", `${asked.method} was cancelled`, { cause });
       }
       throw cause;
     }
@@ -84,12 +85,12 @@ export class ServerCalls {
     return instances.use(key, call.signal, ask);
   }
 
-  async #ask(instance: ServerInstance, call: OpenCall, context: RelayContext, { method, params }: Asked): Promise<JsonObject> {
+  async #ask(instance: ServerInstance, call: OpenCall, context: RelayContext, { method, params, declared }: Asked): Promise<JsonObject> {
     const { session, calls } = instance;
     using _open = calls.add(call, keyOf(context));
     const onProgress = (progress: Progress): void => context.progress?.(toProgress(progress));
     const logged = (told: JsonObject): void => call.log(told);
-    const options = { signal: call.signal, onProgress, logged, timeoutMs: NO_LIMIT_MS, takesQuestions: true as const };
+    const options = { signal: call.signal, onProgress, logged, timeoutMs: NO_LIMIT_MS, takesQuestions: true as const, declared };
     const told = { ...params, ...metaOf(context, session.era) };
     let again: JsonObject = {};
     await this.#levels.tell(session, context, call.signal);
@@ -119,9 +120,12 @@ export class ServerCalls {
   }
 }
 
-interface Asked {
+/** What a server is asked. */
+export interface Asked {
   readonly method: string;
   readonly params: JsonObject;
+  /** Of the tool that is called: arguments that its server wants as headers too. */
+  readonly declared?: readonly ParamHeader[] | undefined;
 }
 
 function isRequest(value: unknown): boolean {
