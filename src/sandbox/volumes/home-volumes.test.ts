@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { BelljarError } from "../../errors.ts";
 import { fakeRuntime } from "../../runtime/fake/fake-runtime.ts";
 import type { Principal } from "../principal.ts";
 import { HomeVolumes } from "./home-volumes.ts";
@@ -168,4 +169,38 @@ it("gives several uploads at once no more room than one, and forgets what failed
   expect(left).toHaveLength(written);
   for (const { path } of left) await files.remove(path);
   expect(await files.write("a", bytes(), {}, signal)).toMatchObject({ size: 6 * 2 ** 17 });
+});
+
+it("shows nothing of a file that is being uploaded, counts it, and sweeps what a process left that was killed meanwhile", async () => {
+  const volumes = open();
+  const volume = await volumes.create(OWNER, { name: "small", quotaBytes: 2 ** 20 });
+  const folder = join(home, "volumes", volume.id.slice(0, 20));
+  const signal = new AbortController().signal;
+  let [began, end] = [(): void => undefined, (): void => undefined];
+  const hasBegun = new Promise<void>((resolve) => (began = resolve));
+  const mayEnd = new Promise<void>((resolve) => (end = resolve));
+  async function* half(): AsyncIterable<Uint8Array> {
+    yield Buffer.alloc(2 ** 19);
+    began();
+    await mayEnd;
+  }
+  const files = await volumes.files(volume);
+  const upload = files.write("file", half(), {}, signal);
+  await hasBegun;
+  const beside = open();
+  const others = await beside.files(volume);
+  expect([await others.list("/", 1, signal), await readdir(join(folder, "tree"))]).toEqual([[], []]);
+  const rest = (async function* () {
+    yield Buffer.alloc(2 ** 19 + 1);
+  })();
+  await expect(others.write("other", rest, {}, signal), "of what comes there is no room for others").rejects.toMatchObject({
+    code: "DISK_FULL",
+  });
+  await beside.sweep(Date.now() + 2 * HOUR_MS);
+  expect((await readdir(folder)).toSorted()).toEqual(["tree", "volume.json"]);
+  end();
+  await expect(upload).rejects.toBeInstanceOf(BelljarError);
+  expect(await others.write("file", half(), {}, signal)).toMatchObject({ size: 2 ** 19 });
+  await expect(others.write("file", half(), { force: false }, signal)).rejects.toMatchObject({ code: "FILE_EXISTS" });
+  expect((await readdir(folder)).toSorted()).toEqual(["tree", "volume.json"]);
 });

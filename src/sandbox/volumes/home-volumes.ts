@@ -35,7 +35,13 @@ export class HomeVolumes implements Volumes {
   constructor(options: HomeVolumesOptions) {
     this.#options = options;
     this.#store = new VolumeStore(options.home);
-    this.#usage = new VolumeUsage(async (volume) => this.#sharedOf(volume).measure(this.#store.folder(volume)));
+    this.#usage = new VolumeUsage((volume) => this.#measure(volume));
+  }
+
+  /** In this order: what becomes whole meanwhile counts twice, and not never. */
+  async #measure(volume: Volume): Promise<number> {
+    const coming = await this.#store.partBytes(volume);
+    return coming + (await this.#sharedOf(volume).measure(this.#store.folder(volume)));
   }
 
   async create(principal: Principal, { name, quotaBytes }: VolumeWish): Promise<Volume> {

@@ -1,12 +1,13 @@
-import { randomBytes } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import { join } from "node:path";
+import { rm, utimes } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { FileIds, SharedFolders } from "../../runtime/contract/shared-folders.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 import { HostFolder } from "../workspace/host-folder.ts";
 import { tellVolumeError } from "./volume-errors.ts";
 import { idsOf, toEntry, type VolumeEntry } from "./volume-entry.ts";
+import { PART } from "./volume-store.ts";
 import { below, parentOf, parseVolumePath, showVolumePath } from "./volume-path.ts";
 
 const LISTED_MAX = 10_000;
@@ -14,6 +15,9 @@ const LISTED_MAX_BYTES = 8_388_608;
 const PERMISSIONS = 0o777;
 const FILE_MODE = 0o644;
 const FOLDER_MODE = 0o755;
+const REMOVED = { recursive: true, force: true } as const;
+/** While bytes come, the bin of an upload is never older. */
+const FRESH_MS = 600_000;
 const USER: FileIds = { uid: INSIDE.userId, gid: INSIDE.userId };
 
 export type { VolumeEntry } from "./volume-entry.ts";
@@ -37,8 +41,9 @@ export interface VolumeFilesOptions {
   /** Before so many bytes are written. Rejects with `DISK_FULL`. */
   readonly take: (bytes: number) => Promise<void>;
   readonly removed: () => void;
-  /** A folder where what is removed is put, and removes all that is in its `tree`. */
+  /** A folder beside the volume's, for what is not in it yet, or no more. One that its process leaves is removed when it is old. */
   readonly makeBin: () => Promise<string>;
+  /** With what programs in sandboxes have written below `tree`. */
   readonly eraseBin: (bin: string) => Promise<void>;
 }
 
@@ -49,10 +54,13 @@ export interface VolumeFilesOptions {
 export class VolumeFiles {
   readonly #options: VolumeFilesOptions;
   readonly #folder: HostFolder;
+  /** What the volume's folder and the bins lie in. */
+  readonly #above: HostFolder;
 
   constructor(options: VolumeFilesOptions) {
     this.#options = options;
     this.#folder = new HostFolder(options.root);
+    this.#above = new HostFolder(dirname(options.root));
   }
 
   /** Rejects with `FILE_NOT_FOUND`. */
@@ -110,15 +118,18 @@ export class VolumeFiles {
       if (path.length === 0 || now?.type === "directory") throw new BelljarError("FILE_IS_DIRECTORY", "it is a folder");
       await this.#needFolder(parentOf(path));
       const ids = this.#toHost(metadata);
-      const fresh = below(parentOf(path), Buffer.from(`.belljar-${randomBytes(12).toString("hex")}`));
+      const bin = await this.#options.makeBin();
+      const part = partIn(bin);
+      const place = below(Buffer.from(basename(this.#options.root)), path);
       try {
-        await this.#fill(fresh, content, { ids, mode: metadata.mode ?? FILE_MODE, signal });
-        await (force === false ? this.#folder.place(fresh, path) : this.#folder.rename(fresh, path));
+        await this.#fill(bin, content, { ids, mode: metadata.mode ?? FILE_MODE, signal });
+        await (force === false ? this.#above.place(part, place) : this.#above.rename(part, place));
       } catch (cause) {
-        await this.#folder.remove(fresh);
+        await rm(bin, REMOVED);
         this.#options.removed();
         throw cause;
       }
+      await rm(bin, REMOVED);
       return this.#need(path);
     });
   }
@@ -182,13 +193,17 @@ export class VolumeFiles {
   }
 
   /** Each piece is counted before it is written, so that several uploads at once have no more room than one. */
-  async #fill(path: Buffer, content: AsyncIterable<Uint8Array>, { ids, mode, signal }: Filling): Promise<void> {
-    await using file = await this.#folder.createFile(path);
+  async #fill(bin: string, content: AsyncIterable<Uint8Array>, { ids, mode, signal }: Filling): Promise<void> {
+    await using file = await this.#above.createFile(partIn(bin));
     await this.#options.room();
+    let freshAt = performance.now();
     for await (const chunk of whole(content)) {
       if (signal.aborted) throw new BelljarError("CANCELLED", "the upload was cut off");
       await this.#options.take(chunk.byteLength);
       await file.writeFile(chunk);
+      if (performance.now() - freshAt < FRESH_MS) continue;
+      freshAt = performance.now();
+      await utimes(bin, new Date(), new Date());
     }
     await file.chown(ids.uid, ids.gid);
     await file.chmod(mode & PERMISSIONS);
@@ -227,6 +242,10 @@ export class VolumeFiles {
       throw tellVolumeError(showVolumePath(path), cause);
     }
   }
+}
+
+function partIn(bin: string): Buffer {
+  return Buffer.from(`${basename(bin)}/${PART}`);
 }
 
 /** A client that goes is no fault of the disk's. */

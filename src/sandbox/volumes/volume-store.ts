@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { mapLimit } from "../../async/map-limit.ts";
 import { BelljarError } from "../../errors.ts";
@@ -13,6 +13,9 @@ import { isVolumeId, parseVolume, placeOf, type Volume } from "./volume.ts";
 const RECORD = "volume.json";
 /** What is being removed. */
 const GONE = ".gone-";
+/** In a bin: what is being uploaded. */
+export const PART = "part";
+const BLOCK_BYTES = 512;
 const PARALLEL = 8;
 const LEFT_MS = 3_600_000;
 
@@ -87,7 +90,7 @@ export class VolumeStore {
     await rm(aside, { recursive: true, force: true });
   }
 
-  /** A folder beside its files, where a part of them is put that is removed. The caller removes it. */
+  /** A folder beside its files, for a part of them that is removed, or that is not whole yet. The caller removes it. */
   async makeBin(volume: Pick<Volume, "id">): Promise<string> {
     const bin = join(this.folder(volume), GONE + createSandboxId());
     await mkdir(bin, { mode: 0o700 });
@@ -108,6 +111,17 @@ export class VolumeStore {
   async leftBins(volume: Volume, now = Date.now()): Promise<readonly string[]> {
     const folder = this.folder(volume);
     return (await this.#old(folder, GONE, now)).map((name) => join(folder, name));
+  }
+
+  /** What uploads have brought that have not ended. */
+  async partBytes(volume: Pick<Volume, "id">): Promise<number> {
+    const folder = this.folder(volume);
+    const bins = ((await ifPresent(folder, readdir(folder))) ?? []).filter((name) => name.startsWith(GONE));
+    const sizes = await mapLimit(bins, PARALLEL, async (name) => {
+      const path = join(folder, name, PART);
+      return ((await ifPresent(path, lstat(path)))?.blocks ?? 0) * BLOCK_BYTES;
+    });
+    return sizes.reduce((sum, bytes) => sum + bytes, 0);
   }
 
   async #old(folder: string, prefix: string, now: number): Promise<readonly string[]> {

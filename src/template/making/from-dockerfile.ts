@@ -14,6 +14,7 @@ import type { StageState } from "../build/stage-state.ts";
 import { commandOf } from "../image-config.ts";
 import type { BuildWork, Making, MakingParts, Wish } from "./making.ts";
 import { takeImage, type TakenImage } from "./take-image.ts";
+import { tryStart } from "./try-start.ts";
 import { tryTemplate, type Untried } from "./try-template.ts";
 import { type Held, whileHolding } from "./while-holding.ts";
 
@@ -44,6 +45,7 @@ async function build(parts: MakingParts, wish: Wish, request: Omit<BuildRequest,
     await states.flushLayers([...built.layers, ...(built.parts ?? [])], wish.signal); // those of kept steps too
     const source = { kind: "dockerfile", from: file.stages.at(-1)?.image ?? "" } as const;
     const making = await tryTemplate(parts, wish, { source, runtime: ready.runtime, ...toUntried(built) });
+    if (work?.tryStart) await tryStart(parts, wish, { making, start: work.tryStart });
     return { ...making, ...(built.start && { start: built.start }) };
   });
 }

@@ -2,6 +2,7 @@ import type { BelljarError } from "../../errors.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { Runtimes } from "../../sandbox/runtimes.ts";
 import type { Principal, Quotas } from "../../sandbox/sandbox.ts";
+import type { StartCommand } from "../../sandbox/wire/start-command.ts";
 import type { KnownClaim } from "../../sandbox/state/claimed-files.ts";
 import type { Dockerfile } from "../build/parse-dockerfile.ts";
 import type { RegistryCredential } from "../oci/registry/registry-auth.ts";
@@ -39,6 +40,8 @@ export interface BuildWork {
   readonly isPublicOnly?: boolean | undefined;
   /** For the registry of the images. Default: as the configuration says. */
   readonly credential?: RegistryCredential | undefined;
+  /** Run once when all is built: what it fails with, the build fails with. */
+  readonly tryStart?: StartCommand | undefined;
   /** Says to people why it failed at this step. Default: the error's own message. */
   readonly tell?: ((cause: BelljarError, step: number) => string) | undefined;
 }

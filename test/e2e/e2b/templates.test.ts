@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BuildError, Sandbox, Template, type BuildOptions, type TemplateClass, waitForFile } from "e2b";
+import { BuildError, Sandbox, Template, type BuildOptions, type TemplateClass, waitForFile, waitForTimeout } from "e2b";
 import { expect, it } from "vitest";
 import { type E2bLab, openE2bLab } from "../../support/e2b-lab.ts";
 import { temporaryFolder } from "../../support/image-maker.ts";
@@ -147,4 +147,22 @@ it("a build that fails says at which step, in E2B's words, and skipCache does st
   const fresh = await said(random(), true);
   expect(kept(fresh)).toBeDefined();
   expect(await said(random().runCmd("sed s/^=/=kept/ ~/id"))).toContain(kept(fresh));
+});
+
+it("a start command is tried when its build ends, which waits for a time that sandboxes do not wait for", async () => {
+  await using lab = await openE2bLab();
+  const { options } = lab;
+  const failing = Template().fromBaseImage().setStartCmd("echo no port; exit 3", waitForTimeout(30_000));
+  await expect(build(lab, failing, "failing")).rejects.toThrow(/exit code 3.*no port/s);
+  expect(await Template.exists("failing", options)).toBe(false);
+  const lasting = Template()
+    .fromBaseImage()
+    .runCmd("echo made > ~/made")
+    .setStartCmd("cat ~/made > /tmp/on; sleep 600", waitForTimeout(1_000));
+  await build(lab, lasting, "lasting");
+  const { stdout: token } = await lab.cli.run(["token", "create", "agent"]);
+  const told = await lab.ask("/v1/templates/lasting", { headers: { authorization: `Bearer ${token.trim()}` } });
+  expect(await told.json(), "no sandbox waits for a time").not.toHaveProperty("start.ready");
+  const sandbox = await Sandbox.create("lasting", options);
+  expect((await sandbox.commands.run("until [ -s /tmp/on ]; do sleep 0.1; done; cat /tmp/on")).stdout).toBe("made\n");
 });

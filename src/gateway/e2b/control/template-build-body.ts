@@ -10,6 +10,10 @@ import { type BuildOfSteps, stepsSchema, type StepsBase, toBuild } from "./templ
 const COMMAND_MAX = 8_192;
 const CREDENTIAL_MAX = 65_536;
 
+/** What `waitForTimeout` of the SDKs says. */
+const SLEEP = /^ *sleep +(\d{1,9})(?:\.\d{1,9})?s? *$/;
+const SLEEP_MAX_S = 60;
+
 const command = z.string().max(COMMAND_MAX).nullish();
 const credential = z.string().min(1).max(CREDENTIAL_MAX);
 const registrySchema = z.discriminatedUnion("type", [
@@ -89,10 +93,29 @@ function toCredential({ fromImageRegistry: given }: BuildBody): BuildWork["crede
   }
 }
 
-export function toStart({ startCmd, readyCmd }: BuildBody): StartCommand | undefined {
+export interface BuildStart {
+  /** Of each sandbox. */
+  readonly start?: StartCommand;
+  /** When the build ends. */
+  readonly tryStart?: StartCommand;
+}
+
+/**
+ * What waits for a time alone waits when the build ends, as on E2B, where sandboxes begin with what ran then. Here they begin anew, and none would be
+ * handed over before the time is up.
+ */
+export function toStart({ startCmd, readyCmd }: Pick<BuildBody, "startCmd" | "readyCmd">): BuildStart {
   const [begins, ready] = [startCmd ?? "", readyCmd ?? ""];
-  if (begins === "" && ready === "") return undefined;
-  return { command: begins === "" ? ":" : begins, ...(ready !== "" && { ready }) };
+  const [, seconds] = SLEEP.exec(ready) ?? [];
+  if (begins === "" && (ready === "" || seconds !== undefined)) return {};
+  const command = begins === "" ? ":" : begins;
+  if (seconds === undefined) return both({ command, ...(ready !== "" && { ready }) });
+  const waitS = Math.min(Number(seconds), SLEEP_MAX_S);
+  return { start: { command }, tryStart: { command, ready: `sleep ${waitS}`, readyTimeoutMs: 2 * SLEEP_MAX_S * 1_000 } };
+}
+
+function both(start: StartCommand): BuildStart {
+  return { start, tryStart: start };
 }
 
 /** In the words of E2B's builds, which their SDKs' users look for. */

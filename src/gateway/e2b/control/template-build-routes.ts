@@ -126,8 +126,7 @@ interface Beginning {
 
 async function begin(templates: TemplatesInSteps, caller: Principal, { id, body, network }: Beginning): Promise<void> {
   const work = await toWork(templates, caller, body);
-  const start = toStart(body);
-  await templates.planned.begin(caller, id, { ...work, network, ...(start && { start }) });
+  await templates.planned.begin(caller, id, { ...work, network, ...toStart(body) });
 }
 
 function toStatus(build: PlannedBuild, templateID: string, entries: readonly LogEntry[]): z.output<typeof statusSchema> {
