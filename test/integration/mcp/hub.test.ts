@@ -288,7 +288,7 @@ async function openForgetful() {
     /** Resolves once it has begun the next `hang`, which it never answers. */
     hangs: () => new Promise<void>((resolve) => (hung = resolve)),
     begun: () => begun,
-    endHung: () => void held.splice(0).forEach((response) => response.destroy()),
+    endHung: () => held.splice(0).forEach((response) => response.destroy()),
     [Symbol.dispose]: () => (server.closeAllConnections(), server.close()),
   };
 }

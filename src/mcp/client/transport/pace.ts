@@ -8,7 +8,7 @@ const A_SECOND = 8 * 1_048_576;
 /** What a request may be answered with, as much as one message can weigh. */
 const ANSWER = MESSAGE_MAX_BYTES + MESSAGE_MAX_TOKENS * TOKEN_BYTES;
 
-/** How fast a server is read. Whoever reads no faster is held up by none that never stops to talk: such a one waits, and nobody else. */
+/** How fast a server is read. One that talks without end waits by itself: at this pace it holds up nobody else. */
 export class Pace {
   #left = SAVED_MAX;
   #at = performance.now();
