@@ -14,10 +14,11 @@ describe("the tokens of JSON", () => {
     expect(count(text)).toBe(tokens);
   });
 
-  it("count many times for an entry that whoever reads a message looks at, and once below", () => {
-    expect(count('{"a":1}')).toBe(1 + 1 + 25 + 1);
-    expect(count('{"a":{"b":{"c":1}}}')).toBe(3 * 28);
-    expect(count('[[[{"a":1}]]]')).toBe(3 + 1 + 1 + 1 + 1 + 3);
+  it("count as often as the bound says for an entry near the top, and once below", () => {
+    const often = (text: string): number => countTokens(Buffer.from(text), { max: 1_000, entry: 25 });
+    expect([often('{"a":1}'), count('{"a":1}')]).toEqual([28, 4]);
+    expect(often('{"a":{"b":{"c":1}}}')).toBe(3 * 28);
+    expect(often('[[[{"a":1}]]]')).toBe(3 + 4 + 3);
   });
 
   it("are the same wherever the bytes are cut", () => {

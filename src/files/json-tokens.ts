@@ -2,10 +2,17 @@
 export const TOKENS_MAX = 200_000;
 /** What a value takes in memory beside its own bytes. */
 export const TOKEN_BYTES = 64;
-/** A message, its parameters, and what belongs to the protocol in them: whoever reads a message looks at each entry there, several times. */
-const LOOKED_AT_LEVELS = 3;
-/** What such an entry counts for. */
-const LOOKED_AT = 25;
+/** Of a message: itself, its parameters, and what belongs to the protocol in them. */
+const NEAR_THE_TOP = 3;
+
+/** How much JSON is read. */
+export interface TokenBound {
+  readonly max: number;
+  /** What an entry near the top counts for: more, where a reader looks at each of them several times. */
+  readonly entry: number;
+}
+
+const READ_ONCE: TokenBound = { max: TOKENS_MAX, entry: 1 };
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -23,15 +30,19 @@ for (const byte of Buffer.from("}]")) LEVELS[byte] = -1;
  * line, as JSON has it: what is no JSON can hide nothing that comes after it.
  */
 export class JsonTokens {
-  readonly #max: number;
+  readonly #bound: TokenBound;
   #count = 0;
   #level = 0;
   #isText = false;
   #isEscaped = false;
 
-  /** `max`: it counts no further than to one more, or a few. */
-  constructor(max: number = TOKENS_MAX) {
-    this.#max = max;
+  /** It counts no further than beyond the bound. */
+  constructor(bound: TokenBound = READ_ONCE) {
+    this.#bound = bound;
+  }
+
+  get isTooMuch(): boolean {
+    return this.#count > this.#bound.max;
   }
 
   get count(): number {
@@ -39,7 +50,7 @@ export class JsonTokens {
   }
 
   add(piece: Uint8Array): void {
-    const max = this.#max;
+    const { max, entry } = this.#bound;
     let [count, level, isText, isEscaped] = [this.#count, this.#level, this.#isText, this.#isEscaped];
     for (let at = 0; at < piece.length && count <= max; at += 1) {
       const byte = piece[at] ?? 0;
@@ -52,7 +63,7 @@ export class JsonTokens {
         isText = true;
         count += 1;
       } else if (byte === COMMA) count += 1;
-      else if (byte === COLON) count += level <= LOOKED_AT_LEVELS ? LOOKED_AT : 1;
+      else if (byte === COLON) count += level <= NEAR_THE_TOP ? entry : 1;
       else if (LEVELS[byte] !== 0) {
         level += LEVELS[byte] ?? 0;
         count += 1;
@@ -67,13 +78,13 @@ export class JsonTokens {
 }
 
 /** The tokens of the JSON, as `JsonTokens` counts them. */
-export function countTokens(json: Uint8Array, max?: number): number {
-  const tokens = new JsonTokens(max);
+export function countTokens(json: Uint8Array, bound?: TokenBound): number {
+  const tokens = new JsonTokens(bound);
   tokens.add(json);
   return tokens.count;
 }
 
 /** Whether JSON has more tokens than that. Default: more than are read without a notable stop of this process. */
-export function hasManyTokens(json: Uint8Array, max: number = TOKENS_MAX): boolean {
-  return countTokens(json, max) > max;
+export function hasManyTokens(json: Uint8Array, bound: TokenBound = READ_ONCE): boolean {
+  return countTokens(json, bound) > bound.max;
 }

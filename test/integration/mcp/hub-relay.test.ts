@@ -332,7 +332,10 @@ describe.each(ERAS)("a server of the era %s", (era) => {
     const set = async (servers: object): Promise<void> =>
       own.hub.set(LOCAL.id, await readHubFile(JSON.stringify({ mcpServers: servers }), "x.json", SCOPE));
     const gone = next();
-    const again = gone.then(next);
+    const again = (async () => {
+      await gone;
+      await next();
+    })();
     await set({ one: relayServer("one", era, { list: "all" }) });
     // As the server that is gone tells a last time, and as the new one is followed.
     await again;

@@ -288,9 +288,7 @@ async function openForgetful() {
     /** Resolves once it has begun the next `hang`, which it never answers. */
     hangs: () => new Promise<void>((resolve) => (hung = resolve)),
     begun: () => begun,
-    endHung: () => {
-      for (const response of held.splice(0)) response.destroy();
-    },
+    endHung: () => held.splice(0).forEach((response) => response.destroy()),
     [Symbol.dispose]: () => (server.closeAllConnections(), server.close()),
   };
 }

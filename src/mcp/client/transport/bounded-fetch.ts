@@ -4,7 +4,7 @@ import { BelljarError } from "../../../errors.ts";
 import { hasManyTokens } from "../../../files/json-tokens.ts";
 import { EventSize } from "./event-size.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
-import { MESSAGE_MAX_BYTES, MESSAGE_MAX_TOKENS } from "./message-lines.ts";
+import { MESSAGE_MAX_BYTES, MESSAGE_TOKENS } from "./message-lines.ts";
 import { Pace } from "./pace.ts";
 
 /**
@@ -40,7 +40,7 @@ function inOne(refuse: () => BelljarError): TransformStream<Uint8Array, Uint8Arr
     },
     flush(controller) {
       const bytes = body.take();
-      if (hasManyTokens(bytes, MESSAGE_MAX_TOKENS)) throw refuse();
+      if (hasManyTokens(bytes, MESSAGE_TOKENS)) throw refuse();
       controller.enqueue(bytes);
     },
   });

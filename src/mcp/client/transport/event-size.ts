@@ -1,6 +1,6 @@
 import type { BelljarError } from "../../../errors.ts";
 import { JsonTokens } from "../../../files/json-tokens.ts";
-import { MESSAGE_MAX_BYTES, MESSAGE_MAX_TOKENS } from "./message-lines.ts";
+import { MESSAGE_MAX_BYTES, MESSAGE_TOKENS } from "./message-lines.ts";
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -8,7 +8,7 @@ const CARRIAGE_RETURN = 0x0d;
 /** How large the event is that a stream of events is in, whose bytes may be cut anywhere. An empty line ends it. */
 export class EventSize {
   readonly #tooLarge: () => BelljarError;
-  readonly #tokens = new JsonTokens(MESSAGE_MAX_TOKENS);
+  readonly #tokens = new JsonTokens(MESSAGE_TOKENS);
   #bytes = 0;
   #lineBytes = 0;
   #last = 0;
@@ -43,7 +43,7 @@ export class EventSize {
     this.#bytes += part.length;
     if (this.#bytes > MESSAGE_MAX_BYTES) throw this.#tooLarge();
     this.#tokens.add(part);
-    if (this.#tokens.count > MESSAGE_MAX_TOKENS) throw this.#tooLarge();
+    if (this.#tokens.isTooMuch) throw this.#tooLarge();
     return this.#tokens.count - before;
   }
 }

@@ -1,7 +1,7 @@
 import type { BelljarError } from "../../../errors.ts";
 import { JsonTokens } from "../../../files/json-tokens.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
-import { MESSAGE_MAX_BYTES, MESSAGE_MAX_TOKENS } from "./message-lines.ts";
+import { MESSAGE_MAX_BYTES, MESSAGE_TOKENS } from "./message-lines.ts";
 
 const LINE_END = 0x0a;
 const FIELD = "data:";
@@ -10,7 +10,7 @@ const FIELD = "data:";
 export class EventStream {
   readonly #line = new GrowingBytes();
   readonly #tooLarge: () => BelljarError;
-  readonly #eventTokens = new JsonTokens(MESSAGE_MAX_TOKENS);
+  readonly #eventTokens = new JsonTokens(MESSAGE_TOKENS);
   #data: string[] = [];
   #bytes = 0;
   #tokens = 0;
@@ -41,7 +41,7 @@ export class EventStream {
     this.#bytes += part.length;
     this.#eventTokens.add(part);
     this.#tokens += this.#eventTokens.count - before;
-    if (this.#bytes > MESSAGE_MAX_BYTES || this.#eventTokens.count > MESSAGE_MAX_TOKENS) throw this.#tooLarge();
+    if (this.#bytes > MESSAGE_MAX_BYTES || this.#eventTokens.isTooMuch) throw this.#tooLarge();
     this.#line.append(part);
   }
 

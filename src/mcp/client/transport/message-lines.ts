@@ -1,13 +1,13 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { deserializeMessage } from "@modelcontextprotocol/client";
 import { BelljarError } from "../../../errors.ts";
-import { countTokens } from "../../../files/json-tokens.ts";
+import { countTokens, type TokenBound } from "../../../files/json-tokens.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
 
 /** The most bytes of one message, on a program's streams and over HTTP. */
 export const MESSAGE_MAX_BYTES = 10 * 1_048_576;
-/** Its most tokens: a list of ten thousand tools has as many, and is read in a tenth of a second. */
-export const MESSAGE_MAX_TOKENS = 500_000;
+/** Its JSON: a list of ten thousand tools has as many tokens, and is read in a tenth of a second. The SDK looks at entries near the top many times. */
+export const MESSAGE_TOKENS: TokenBound = { max: 500_000, entry: 25 };
 
 const LINE_END = 0x0a;
 const OPENING = 0x7b;
@@ -52,9 +52,9 @@ export class MessageLines {
 
   #toMessage(line: Buffer): JSONRPCMessage | undefined {
     if (firstOf(line) !== OPENING) return undefined;
-    const tokens = countTokens(line, MESSAGE_MAX_TOKENS);
+    const tokens = countTokens(line, MESSAGE_TOKENS);
     this.#tokens += tokens;
-    if (tokens > MESSAGE_MAX_TOKENS) throw new BelljarError("RESULT_TOO_LARGE", "A message has more values than are read in a moment");
+    if (tokens > MESSAGE_TOKENS.max) throw new BelljarError("RESULT_TOO_LARGE", "A message has more values than are read in a moment");
     try {
       return deserializeMessage(line.toString("utf8"));
     } catch {

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { TOKEN_BYTES } from "../../../files/json-tokens.ts";
-import { MESSAGE_MAX_BYTES, MESSAGE_MAX_TOKENS } from "./message-lines.ts";
+import { MESSAGE_MAX_BYTES, MESSAGE_TOKENS } from "./message-lines.ts";
 
 /** Of what a server says while nobody asks it: so much at once, and then so much a second, which keeps this process busy for a tenth of the time. */
 const SAVED_MAX = 64 * 1_048_576;
 const A_SECOND = 8 * 1_048_576;
 /** What a request may be answered with, as much as one message can weigh. */
-const ANSWER = MESSAGE_MAX_BYTES + MESSAGE_MAX_TOKENS * TOKEN_BYTES;
+const ANSWER = MESSAGE_MAX_BYTES + MESSAGE_TOKENS.max * TOKEN_BYTES;
 
-/** How fast a server is read. Whoever reads no faster is held up by none that never stops to talk: such a one waits, and nobody else. */
+/** How fast a server is read. One that talks without end waits by itself: at this pace it holds up nobody else. */
 export class Pace {
   #left = SAVED_MAX;
   #at = performance.now();

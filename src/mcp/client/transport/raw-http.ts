@@ -11,7 +11,7 @@ import { encodeHeader } from "../param-headers.ts";
 import { EventStream } from "./event-stream.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
 import type { HttpWay } from "./http-way.ts";
-import { MESSAGE_MAX_BYTES, MESSAGE_MAX_TOKENS } from "./message-lines.ts";
+import { MESSAGE_MAX_BYTES, MESSAGE_TOKENS } from "./message-lines.ts";
 import { Pace } from "./pace.ts";
 
 /** A server may close a connection that nobody uses at the moment when it is used again. Most keep them for five seconds. */
@@ -191,7 +191,7 @@ export class RawHttp implements Disposable {
 
   async #readJson(response: IncomingMessage): Promise<unknown> {
     const bytes = await this.#read(response, MESSAGE_MAX_BYTES);
-    if (hasManyTokens(bytes, MESSAGE_MAX_TOKENS)) throw this.#tooLarge();
+    if (hasManyTokens(bytes, MESSAGE_TOKENS)) throw this.#tooLarge();
     return parseJson(bytes.toString("utf8"));
   }
 
