@@ -34,7 +34,7 @@ describe("an action that is broken off", () => {
     const typing = tab.call(TYPE, { selector: "#a", text: "x".repeat(20_000), slowly: true }, { ...patiently(), timeoutMs: 5_000 });
     await expect(typing).rejects.toMatchObject({
       code: "ACTION_TIMEOUT",
-      message: expect.stringMatching(/^\d{1,5} of 20000 characters are typed/),
+      message: expect.stringContaining(" of 20000 characters are typed"),
     });
     await tab.call(CLICK, { selector: "#b" }, patiently());
     const before = await evaluate(tab, "a.value.length");
