@@ -184,6 +184,8 @@ describe("a browser that a model drives over MCP", () => {
     await go("/download");
     const got = await use("browser_click", { selector: "text=Small file" });
     expect(got.text, "it names the file").toMatch(/download (?:done|running): .*file\.txt/);
+    const late = await use("browser_click", { selector: "text=Late file" });
+    expect(late.text, "whose first bytes come late").toMatch(/download (?:done|running): .*late\.txt/);
     const cat = "until [ -s ~/Downloads/file.txt ]; do sleep 0.05; done; cat ~/Downloads/file.txt";
     expect((await use("run_command", { command: cat })).text).toContain("a small file");
   }, 60_000);

@@ -32,6 +32,8 @@ export interface ActOptions {
   readonly isUrgent?: boolean;
   /** The tree of before is of no use. */
   readonly leaves?: boolean;
+  /** It may use the link that has the focus. */
+  readonly followsLinks?: boolean;
 }
 
 /** How playwright does one thing. */
@@ -53,7 +55,12 @@ export async function act(tab: Tab, call: Call, work: Work, options: ActOptions 
   const held = new AbortController();
   const signal = AbortSignal.any([call.signal, held.signal]);
   const doing = doUnlessBroken(work, signal).then(() =>
-    settle(tab, documents, { leaves: options.leaves === true, endsAt: call.endsAt - TELL_MS }),
+    settle(tab, documents, {
+      leaves: options.leaves === true,
+      endsAt: call.endsAt - TELL_MS,
+      followsLinks: options.followsLinks === true,
+      isBeforeDownload: () => tab.downloads.all.every((one) => before.downloads.includes(one)),
+    }),
   );
   doing.catch(() => undefined);
   await Promise.race([doing, opening.dialog.then(() => held.abort())]);

@@ -7,17 +7,18 @@ import { needTarget } from "./target.ts";
 
 export const click = defineHandler<ClickArgs, ChangeFacts>({
   name: "click",
-  run: (tab, args, call) =>
-    act(tab, call, async (how) => {
-      try {
-        await press(tab, args, how);
-      } catch (error) {
-        // What was broken off holds no key.
-        for (const key of args.modifiers ?? []) await tab.page.keyboard.up(key).catch(() => undefined);
-        throw error;
-      }
-    }),
+  run: (tab, args, call) => act(tab, call, (how) => pressOrLetGo(tab, args, how), { followsLinks: true }),
 });
+
+/** What was broken off holds no key. */
+async function pressOrLetGo(tab: Tab, args: ClickArgs, how: How): Promise<void> {
+  try {
+    await press(tab, args, how);
+  } catch (error) {
+    for (const key of args.modifiers ?? []) await tab.page.keyboard.up(key).catch(() => undefined);
+    throw error;
+  }
+}
 
 async function press(tab: Tab, args: ClickArgs, how: How): Promise<void> {
   const { double_click: isDouble = false, button = "left", modifiers = [] } = args;

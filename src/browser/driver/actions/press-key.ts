@@ -5,5 +5,5 @@ import { act } from "./act.ts";
 
 export const pressKey = defineHandler<PressKeyArgs, ChangeFacts>({
   name: "press_key",
-  run: (tab, { key }, call) => act(tab, call, () => tab.page.keyboard.press(key)),
+  run: (tab, { key }, call) => act(tab, call, () => tab.page.keyboard.press(key), { followsLinks: true }),
 });

@@ -6,6 +6,8 @@ import type { Tab } from "../tab.ts";
 const FRAME_MS = 500;
 const LOAD_MS = 5_000;
 const DOWNLOAD_MS = 3_000;
+/** From a click until the first bytes of what it downloads. */
+const BEGIN_MS = 2_000;
 
 const FRAMES = new WeakMap<Tab, string>();
 
@@ -21,6 +23,7 @@ export class DocumentWatch implements Disposable {
   #isWanted = false;
   #hasNew = false;
   #isLoading = false;
+  #cameToNothing = false;
   #onLoad: () => void = () => undefined;
 
   private constructor(cdp: CDPSession, frame: string) {
@@ -48,6 +51,11 @@ export class DocumentWatch implements Disposable {
 
   get isLoading(): boolean {
     return this.#isLoading;
+  }
+
+  /** What was asked for was no document: a download, as a rule. */
+  get cameToNothing(): boolean {
+    return this.#cameToNothing;
   }
 
   /** Resolves when the document that was asked for is loaded, or nothing of it came. */
@@ -81,6 +89,7 @@ export class DocumentWatch implements Disposable {
 
   readonly #stop = ({ frameId }: { readonly frameId: string }): void => {
     if (frameId !== this.#frame) return;
+    this.#cameToNothing = this.#isWanted;
     this.#isWanted = false;
     this.#isLoading = false;
     this.#onLoad();
@@ -92,23 +101,34 @@ export class DocumentWatch implements Disposable {
  * none beyond `endsAt`, as what was done is no failure of the call. After a navigation that was asked for (`leaves`) a loaded document is
  * enough: whoever looks at it next has its first frame drawn.
  */
-export async function settle(tab: Tab, documents: DocumentWatch, { leaves, endsAt }: SettleOptions): Promise<void> {
-  const wait = (promise: Promise<unknown>, ms: number): Promise<unknown> =>
-    settleWithin(promise, { timeoutMs: Math.max(0, Math.min(ms, endsAt - performance.now())) });
-  if (!leaves) await wait(drawn(tab), FRAME_MS);
+export async function settle(
+  tab: Tab,
+  documents: DocumentWatch,
+  { leaves, followsLinks, endsAt, isBeforeDownload }: SettleOptions,
+): Promise<void> {
+  const within = (ms: number): number => Math.max(0, Math.min(ms, endsAt - performance.now()));
+  const wait = <T>(promise: Promise<T>, ms: number): Promise<T | "late"> => settleWithin(promise, { timeoutMs: within(ms) });
+  const isOnDownload = !leaves && (await wait(drawn(tab), FRAME_MS)) === true && followsLinks;
   await wait(documents.loaded(), LOAD_MS);
   if (leaves && !documents.hasNew) await wait(drawn(tab), FRAME_MS);
+  if ((isOnDownload || documents.cameToNothing) && isBeforeDownload() && within(BEGIN_MS) > 0)
+    await tab.page.waitForEvent("download", { timeout: within(BEGIN_MS) }).catch(() => undefined);
   await wait(tab.downloads.settled(), DOWNLOAD_MS);
 }
 
 interface SettleOptions {
   readonly leaves: boolean;
+  readonly followsLinks: boolean;
   readonly endsAt: number;
+  /** None has begun since the action. */
+  readonly isBeforeDownload: () => boolean;
 }
 
-/** The next frame is drawn, and what was to run after it has run. */
-async function drawn({ page }: Tab): Promise<void> {
-  const drawing = page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))");
+/** Until the next frame is drawn, and what was to run after it has run. Whether the focus is on a link that downloads: nothing tells of that until its first bytes. */
+const DRAWN = `new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))
+  .then(() => document.activeElement instanceof HTMLAnchorElement && document.activeElement.hasAttribute("download"))`;
+
+async function drawn({ page }: Tab): Promise<boolean> {
   // The document may go meanwhile.
-  await drawing.catch(() => undefined);
+  return (await page.evaluate(DRAWN).catch(() => false)) === true;
 }
