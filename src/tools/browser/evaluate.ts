@@ -13,7 +13,7 @@ const SHOWN_BYTES = 32_768;
 export const evaluate = browserTool({
   name: "browser_evaluate",
   title: "Run JavaScript in a page",
-  description: "Evaluates JavaScript in the page and answers its value as JSON, of at most 1 MiB.",
+  description: "Evaluates JavaScript in the page and answers its value as JSON, of at most 960 KiB.",
   fields: EVALUATE_FIELDS,
   findProblem: (args) => findTargetProblem(args, { isOptional: true }),
   value: z.object({ json: z.string() }),
