@@ -66,10 +66,10 @@ export abstract class ProgramTransport implements Transport {
     if (this.#failure) return this.#failure;
     if (!(cause instanceof BelljarError) || cause.code === "CANCELLED") return cause;
     const ending = this.ending();
-    const isEnd = ending !== undefined && cause.cause instanceof SdkError && cause.cause.code === SdkErrorCode.ConnectionClosed;
-    const first = isEnd
-      ? [`The server "${this.#name}" ${ending} before it answered`]
-      : [cause.message, ...(ending ? [`it ${ending}`] : [])];
+    const first =
+      ending !== undefined && isOfEnd(cause)
+        ? [`The server "${this.#name}" ${ending} before it answered`]
+        : [cause.message, ...(ending ? [`it ${ending}`] : [])];
     const text = [...first, ...this.#said.lines()].join("\n  ");
     return text === cause.message ? cause : new BelljarError(cause.code, text, { cause });
   }
@@ -81,7 +81,7 @@ export abstract class ProgramTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.stdin();
     if (this.#failure) throw this.#failure;
-    if (!stdin?.writable) throw new BelljarError("SERVER_UNREACHABLE", `The server "${this.#name}" has ended`);
+    if (!stdin?.writable) throw unsent(this.#name);
     const kind = "method" in message ? "requests" : "answers";
     const unread = this.#unread[kind];
     if (unread.bytes > UNREAD_MAX[kind].bytes || unread.messages >= UNREAD_MAX[kind].messages) throw this.#refuse(kind);
@@ -159,4 +159,23 @@ export abstract class ProgramTransport implements Transport {
       this.onerror?.(cause instanceof Error ? cause : new Error(String(cause)));
     }
   }
+}
+
+/** The errors of messages that found no program any more. */
+const UNSENT = new WeakSet<object>();
+
+function unsent(name: string): BelljarError {
+  const error = new BelljarError("SERVER_UNREACHABLE", `The server "${name}" has ended`);
+  UNSENT.add(error);
+  return error;
+}
+
+/** Whether a request failed because the program has ended: before the message came to it, or before its answer. */
+function isOfEnd(error: BelljarError): boolean {
+  const { cause } = error;
+  return (
+    UNSENT.has(error) ||
+    (cause instanceof Error && UNSENT.has(cause)) ||
+    (cause instanceof SdkError && cause.code === SdkErrorCode.ConnectionClosed)
+  );
 }
