@@ -10,7 +10,7 @@ import type { OciImage } from "../../src/template/oci/oci-image.ts";
 import { parseReference } from "../../src/template/oci/registry/reference.ts";
 import { openRegistryImage, type OpenRegistryOptions } from "../../src/template/oci/registry/registry-image.ts";
 import { decompressZstd } from "../../src/template/oci/zstd.ts";
-import { addImage, BlobStore, collect, OCI, tarOf, writeLayout } from "../support/image-maker.ts";
+import { addImage, BlobStore, collect, ENDLESS_ZSTD, OCI, tarOf, writeLayout } from "../support/image-maker.ts";
 import {
   BASIC,
   BLOB_HOST,
@@ -125,17 +125,14 @@ verifies("registry-policy-holds", async () => {
   expect(await read(image)).toEqual([PLAIN]);
 });
 
-/** Nine bytes in a block of zstd: 98,047 sequences, each of which copies 64 KiB to where nothing is. */
-const ENDLESS = Buffer.from("KLUv/QA4VQAACWH///9UAAA0AQ==", "base64");
-
 verifies("image-layers-take-bounded-time", async () => {
   const program = `new (require("fzstd").Decompress)(() => {}).push(require("node:worker_threads").workerData, true)`;
-  const alone = new Worker(program, { eval: true, workerData: ENDLESS });
+  const alone = new Worker(program, { eval: true, workerData: ENDLESS_ZSTD });
   let isOver = false;
   alone.once("exit", () => (isOver = true));
   let turns = 0;
   const turn = setInterval(() => (turns += 1), 10);
-  const decoded = collect(decompressZstd(Readable.from([ENDLESS]), { freeMs: 1_000, bytesPerMs: 1_000 }));
+  const decoded = collect(decompressZstd(Readable.from([ENDLESS_ZSTD]), { freeMs: 1_000, bytesPerMs: 1_000 }));
   await expect(decoded).rejects.toMatchObject({ code: "IMAGE_INVALID" });
   expect({ isOver, isHeldUp: turns < 10 }).toEqual({ isOver: false, isHeldUp: false });
   clearInterval(turn);

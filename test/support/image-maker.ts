@@ -126,6 +126,9 @@ function tarEntry({ name, type = "0", content = "", link = "", size }: TarEntry)
   return [header, body, Buffer.alloc((512 - (body.length % 512)) % 512)];
 }
 
+/** A frame of zstd with a block of 13 bytes (RFC 8878, 3.1.1.3): 98,047 sequences, each of which copies 64 KiB to where nothing is. */
+export const ENDLESS_ZSTD = Buffer.from("KLUv/QA4VQAACWH///9UAAA0AQ==", "base64");
+
 /** A frame of zstd whose blocks are not compressed: every decoder reads it, and none is needed to write it. */
 export function zstdFrame(content: Uint8Array, { window = 0x38, blockBytes = 100_000 } = {}): Buffer {
   const parts = [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, window])];

@@ -66,14 +66,17 @@ export class ZstdThread implements AsyncDisposable {
   async #ask(request: object): Promise<Answer> {
     const worker = (this.#worker ??= startWorker());
     const { freeMs, bytesPerMs } = this.#time;
-    const late = AbortSignal.timeout(Math.max(1, Math.ceil(freeMs + this.#yieldedBytes / bytesPerMs - this.#spentMs)));
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), freeMs + this.#yieldedBytes / bytesPerMs - this.#spentMs);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
     worker.postMessage(request);
     try {
-      const [answer] = (await once(worker, "message", { signal: late })) as [Answer];
+      const [answer] = (await once(worker, "message", { signal: late.signal })) as [Answer];
       return answer;
     } catch (cause) {
-      throw late.aborted ? broken("it takes far longer to decode than what it holds") : cause;
+      throw late.signal.aborted ? broken("it takes far longer to decode than what it holds") : cause;
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

@@ -7,12 +7,10 @@ import { parseChallenge } from "../../../src/template/oci/registry/challenge.ts"
 import { parseReference, writeReference } from "../../../src/template/oci/registry/reference.ts";
 import { readTarIndex } from "../../../src/template/oci/tar-index.ts";
 import { decompressZstd } from "../../../src/template/oci/zstd.ts";
-import { addImage, BlobStore, OCI, tarOf, zstdFrame } from "../../support/image-maker.ts";
+import { addImage, BlobStore, ENDLESS_ZSTD, OCI, tarOf, zstdFrame } from "../../support/image-maker.ts";
 import { pureTarget } from "../fuzz-target.ts";
 
 const ZSTD = Buffer.from("KLUv/WRgACUBALhoZWxsbyAsIHpzdGQgYW5kIGFnYWluCgMABVtQhaK8RaJSBHJcfr4=", "base64");
-/** 98,047 sequences in nine bytes, each of which copies 64 KiB. */
-const ENDLESS = Buffer.from("KLUv/QA4VQAACWH///9UAAA0AQ==", "base64");
 const BLOCK_BYTES = 131_072;
 const TIME = { freeMs: 500, bytesPerMs: 1_000 };
 const FORESEEN: ReadonlySet<string> = new Set(["IMAGE_INVALID", "NOT_SUPPORTED", "ARGUMENTS_INVALID"]);
@@ -23,7 +21,7 @@ store.add({ schemaVersion: 2, manifests: [{ ...addImage(store), platform: { os: 
 
 /** Frames of zstd: refused as foreseen and in time, or no larger than their blocks may be. */
 export const imageZstd = pureTarget({
-  seeds: [ZSTD, ENDLESS, zstdFrame(Buffer.from("raw")), Buffer.concat([ZSTD, ZSTD])],
+  seeds: [ZSTD, ENDLESS_ZSTD, zstdFrame(Buffer.from("raw")), Buffer.concat([ZSTD, ZSTD])],
   words: [ZSTD.subarray(0, 4), Buffer.from([0x50, 0x2a, 0x4d, 0x18]), Buffer.from([0x78]), Buffer.from([0xff, 0xff, 0xff])],
   async run(input) {
     await foreseen(async () => {

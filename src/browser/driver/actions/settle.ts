@@ -89,7 +89,7 @@ export class DocumentWatch implements Disposable {
 
   readonly #stop = ({ frameId }: { readonly frameId: string }): void => {
     if (frameId !== this.#frame) return;
-    this.#cameToNothing = this.#isWanted;
+    this.#cameToNothing ||= this.#isWanted;
     this.#isWanted = false;
     this.#isLoading = false;
     this.#onLoad();
