@@ -51,10 +51,10 @@ const server = http.createServer((request, response) => {
     request.on("data", (chunk) => { hash.update(chunk); size += chunk.length; });
     request.on("end", () => response.end(JSON.stringify({ size, digest: hash.digest("hex") })));
   } else if (request.url === "/events") {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.flushHeaders();
     process.once("SIGUSR1", () => response.write("data: one\\n\\n"));
     response.on("close", () => { closed = true; events.emit("closed"); });
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.flushHeaders();
   } else if (request.url === "/until-closed") { if (closed) response.end("closed"); else events.once("closed", () => response.end("closed")); }
   else if (request.url === "/hang") response.writeHead(200).write("begun");
   else if (request.url === "/big") { const chunk = Buffer.alloc(1 << 20); let n = 0; const more = () => { while (n++ < 100) if (!response.write(chunk)) return response.once("drain", more); response.end(); }; more(); }
