@@ -1,7 +1,8 @@
 import { Client } from "@modelcontextprotocol/client";
 import { setTimeout as pause } from "node:timers/promises";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { BELLJAR, NEVER, PYTHON, compare, runtimeOptions, scaled, SETTLE_MS, summarise, until, waiting } from "../harness.mjs";
+import { BELLJAR, NEVER, PYTHON, compare, scaled, SETTLE_MS, summarise, until, waiting } from "../harness.mjs";
+import { openPooled } from "../pooled.mjs";
 
 const EACH = 60;
 const PROGRAM = { name: "execute_code", arguments: { language: "python", entrypoint_code: "print(6 * 7)" } };
@@ -16,33 +17,23 @@ export async function measure(home) {
 }
 
 async function takeSandboxes({ config }) {
-  const [{ createLocalSandboxes, openRuntimes, runCode, LOCAL }, { openPool }] = await Promise.all([
-    import("../../dist/lib/index.js"),
-    import("../../dist/lib/cli/compose/open-pool.js"),
-  ]);
-  const { home } = config;
-  const runtimes = await openRuntimes("namespace", runtimeOptions(config, home));
-  const { passing: _packages, ...options } = openPool(config, "server").options;
-  const pool = { ...options, room: () => "free" };
-  const sandboxes = createLocalSandboxes({ home, runtimes, config, pool, report: (problem) => console.error(problem) });
+  const { runCode } = await import("../../dist/lib/index.js");
+  const pool = await openPooled(config);
+  const samples = [];
   try {
-    sandboxes.beginPool();
-    const samples = [];
     for (let turn = 0; turn <= scaled(EACH); turn += 1) {
-      await until(() => sandboxes.poolCounts().every(({ ready }) => ready === 2));
+      await pool.full();
       const started = performance.now();
-      const sandbox = await sandboxes.create(LOCAL, {}, NEVER);
+      const sandbox = await pool.take();
       const { values } = await runCode(sandbox, RUN);
       if (turn > 0) samples.push(performance.now() - started);
       if (values[0]?.data["text/plain"] !== "2") throw new Error(`It answered ${JSON.stringify(values)}`);
       await sandbox.kill();
     }
-    const [{ missed }] = sandboxes.poolCounts();
-    if (missed > 0) throw new Error(`${missed} creates found none ready`);
-    return summarise(samples);
   } finally {
-    await sandboxes[Symbol.asyncDispose]();
+    await pool.close();
   }
+  return summarise(samples);
 }
 
 /** The first call has none yet. */

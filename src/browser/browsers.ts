@@ -33,7 +33,7 @@ export interface BrowserSession {
   call<Args, Value>(action: BrowserAction<Args, Value>, args: Args, options: BrowserCall): Promise<CalledAnswer<Value>>;
 }
 
-type Place = Pick<Sandbox, "id" | "guest" | "generation" | "info" | "isPaused" | "resume" | "knownOomKills" | "usage">;
+type Place = Pick<Sandbox, "id" | "guest" | "generation" | "info" | "isPaused" | "environment" | "resume" | "knownOomKills" | "usage">;
 
 export const ACTION_MS = 10_000;
 export const ACTION_MAX_MS = 50_000;

@@ -45,6 +45,8 @@ export interface ConnectionOptions {
   readonly idleMs: number;
   /** Whether the sandbox is paused now. No answer is late meanwhile. */
   readonly isPaused: () => boolean;
+  /** What one that waits is to start. */
+  readonly start?: Omit<Extract<ServerMessage, { readonly type: "start" }>, "type">;
   /** Ends what the driver may have left of its process group. */
   readonly clear: (pid: number) => Promise<void>;
 }
@@ -82,6 +84,7 @@ export class DriverConnection {
     process.stderr.on("data", (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_MAX)));
     this.#channel.on("data", (chunk: Buffer) => this.#read(chunk));
     this.#channel.on("error", () => undefined);
+    if (options.start) this.#send({ type: "start", ...options.start });
     this.gone = process.exited
       .then(
         () => this.#fail(crashed(this.#stderr)),
@@ -209,6 +212,7 @@ export class DriverConnection {
 
   #take({ message, picture }: Said): void {
     if (message.type === "ready") return this.#start();
+    if (message.type === "waiting") return void this.#fail(failed("it waits although it was told to start"));
     if (message.type === "failed") return void this.#fail(new ToldInside(message.error.code, message.error.message));
     const pending = this.#pending.get(message.id);
     if (!pending) return void this.#fail(failed("it answered what nobody asked"));

@@ -2,6 +2,8 @@ import { settleWithin } from "../async/settle-within.ts";
 import { BelljarError } from "../errors.ts";
 import { INSIDE, type KeptProcess, type Sandbox } from "../sandbox/sandbox.ts";
 import { DriverConnection } from "./driver-connection.ts";
+import { DriverReader } from "./driver-reader.ts";
+import { BROWSER_MEMORY_MIN_BYTES } from "./needed-memory.ts";
 import type { DriverOptions } from "./wire.ts";
 
 /** Where Debian has it. Its wrapper in /usr/bin reads /etc/chromium.d, which a template need not have. */
@@ -9,13 +11,14 @@ const DEBIAN = "/usr/lib/chromium/chromium";
 /** The kept command of a sandbox that is its browser: of several Belljar processes one has it. */
 const NAME = "browser";
 const MIB = 1_048_576;
-const MEMORY_MIN_BYTES = 512 * MIB;
 const SIGKILL = 9;
 const REST_MS = 60_000;
 const TAKE_MS = 2_000;
 const CLEAR_MS = 5_000;
+/** A start on a busy host. */
+const READY_MS = 20_000;
 
-type Place = Pick<Sandbox, "guest" | "info" | "isPaused">;
+type Place = Pick<Sandbox, "guest" | "info" | "isPaused" | "environment">;
 
 export interface StartOptions {
   readonly path?: string | undefined;
@@ -29,50 +32,121 @@ export interface StartOptions {
 }
 
 /** Starts the driver, and with it the browser. Resolves once Chromium runs. Rejects with `BROWSER_UNAVAILABLE` where none can run. */
-export async function startDriver(
-  sandbox: Place,
-  { path, idleMs, restMs = REST_MS, network = "sandbox", signal }: StartOptions,
-): Promise<DriverConnection> {
+export async function startDriver(sandbox: Place, options: StartOptions): Promise<DriverConnection> {
   await assertMemory(sandbox);
+  const { driver, hasWaited } = await open(sandbox, options);
+  try {
+    await driver.ready;
+    return driver;
+  } catch (cause) {
+    if (!hasWaited || options.signal.aborted) throw cause;
+  }
+  // It had ended while it waited, as with all programs of its user.
+  await driver.gone;
+  return startDriver(sandbox, options);
+}
+
+interface Opened {
+  readonly driver: DriverConnection;
+  readonly hasWaited: boolean;
+}
+
+async function open(sandbox: Place, { path, idleMs, restMs = REST_MS, network = "sandbox", signal }: StartOptions): Promise<Opened> {
   const { guest } = sandbox;
-  const executables = path === undefined ? [DEBIAN] : [path, DEBIAN];
-  const process = await keep(guest, { executables, restMs, network });
+  const options = { executables: path === undefined ? [DEBIAN] : [path, DEBIAN], restMs, network };
+  const env = await sandbox.environment();
+  const { process, hasWaited } = await keep(guest, options);
   const clear = async (pid: number): Promise<void> => {
-    const options = { group: true, signal: AbortSignal.timeout(CLEAR_MS) };
+    const how = { group: true, signal: AbortSignal.timeout(CLEAR_MS) };
     // Nothing is left of it, or the sandbox has ended.
-    await guest.signalProcess(pid, SIGKILL, options).catch(() => undefined);
+    await guest.signalProcess(pid, SIGKILL, how).catch(() => undefined);
   };
-  const driver = new DriverConnection(process, { idleMs, isPaused: () => sandbox.isPaused?.() ?? false, clear });
+  const driver = new DriverConnection(process, {
+    idleMs,
+    isPaused: () => sandbox.isPaused?.() ?? false,
+    clear,
+    ...(hasWaited && { start: { options, env } }),
+  });
   const giveUp = (): void => void driver.close();
   signal.addEventListener("abort", giveUp, { once: true });
   void driver.gone.then(() => signal.removeEventListener("abort", giveUp));
-  await driver.ready;
-  return driver;
+  return { driver, hasWaited };
 }
 
-async function keep(guest: Sandbox["guest"], options: DriverOptions): Promise<KeptProcess> {
-  const argv = ["node", `${INSIDE.kernels}/browser-driver.mjs`, JSON.stringify(options)];
-  const start = () => guest.keep(NAME, { argv, channels: 1, signal: new AbortController().signal });
+/**
+ * Starts a driver that waits, without a browser: the first call that wants one has it the sooner. Resolves when it waits. A sandbox whose
+ * template has no Node has none. Rejects with `BROWSER_FAILED`.
+ */
+export async function warmDriver({ guest }: Pick<Place, "guest">, signal: AbortSignal): Promise<void> {
+  const process = await startProcess(guest, [], signal).catch((cause: unknown) => {
+    if (isCode(cause, "COMMAND_NOT_FOUND")) return undefined;
+    throw cause;
+  });
+  if (!process) return;
+  if ((await settleWithin(saysWaiting(process), { timeoutMs: READY_MS, signal })) === true) return process.detach();
+  process.kill(SIGKILL);
+  await process[Symbol.asyncDispose]();
+  throw new BelljarError("BROWSER_FAILED", `The browser's driver did not wait within ${READY_MS} ms`);
+}
+
+async function saysWaiting(process: KeptProcess): Promise<boolean> {
+  const [channel] = process.channels;
+  for (const stream of [process.stdout, process.stderr]) stream.resume();
+  const reader = new DriverReader();
+  const said = new Promise<boolean>((resolve) =>
+    channel?.on("data", (chunk: Buffer) => {
+      try {
+        for (const { message } of reader.push(chunk)) resolve(message.type === "waiting");
+      } catch {
+        // It is no driver of ours.
+        resolve(false);
+      }
+    }),
+  );
+  const ended = process.exited.then(
+    () => false,
+    () => false,
+  );
+  return Promise.race([said, ended]);
+}
+
+interface Kept {
+  readonly process: KeptProcess;
+  /** It has no browser yet. */
+  readonly hasWaited: boolean;
+}
+
+/** One that waits, a new one, or a new one in the place of what a Belljar process left that has died, or that has ended just now. */
+async function keep(guest: Sandbox["guest"], options: DriverOptions): Promise<Kept> {
+  const start = async (): Promise<Kept> => ({
+    process: await startProcess(guest, [JSON.stringify(options)], new AbortController().signal),
+    hasWaited: false,
+  });
   try {
     return await start();
   } catch (cause) {
     if (isCode(cause, "COMMAND_NOT_FOUND")) throw withoutNode(cause);
     if (!isCode(cause, "FILE_EXISTS")) throw cause;
   }
-  await endLeft(guest);
+  const left = await take(guest);
+  // Only one that waits is ever let go of.
+  if (left && !left.wasCut) return { process: left, hasWaited: true };
+  if (left) await end(left);
   return start();
 }
 
-/** The browser of a Belljar process that has died, or that has ended just now. One that is held is left alone. */
-async function endLeft(guest: Sandbox["guest"]): Promise<void> {
-  const left = await take(guest);
-  if (!left) return;
+function startProcess(guest: Sandbox["guest"], args: readonly string[], signal: AbortSignal): Promise<KeptProcess> {
+  return guest.keep(NAME, { argv: ["node", `${INSIDE.kernels}/browser-driver.mjs`, ...args], channels: 1, signal });
+}
+
+async function end(left: KeptProcess): Promise<void> {
   for (const stream of [left.stdout, left.stderr, ...left.channels]) stream.resume();
   left.kill(SIGKILL);
   await settleWithin(left.exited, { timeoutMs: CLEAR_MS });
   await left[Symbol.asyncDispose]();
 }
 
+/** One that is held is left alone: rejects with `BROWSER_UNAVAILABLE`. */
 async function take(guest: Sandbox["guest"]): Promise<KeptProcess | undefined> {
   const waiting = new AbortController();
   const timer = setTimeout(() => waiting.abort(), TAKE_MS);
@@ -89,7 +163,7 @@ async function take(guest: Sandbox["guest"]): Promise<KeptProcess | undefined> {
 
 async function assertMemory(sandbox: Place): Promise<void> {
   const { memoryBytes } = (await sandbox.info()).limits;
-  if (memoryBytes === undefined || memoryBytes >= MEMORY_MIN_BYTES) return;
+  if (memoryBytes === undefined || memoryBytes >= BROWSER_MEMORY_MIN_BYTES) return;
   throw new BelljarError(
     "BROWSER_UNAVAILABLE",
     `A browser needs a sandbox with at least 512 MB of memory, and this one has ${Math.floor(memoryBytes / MIB)} MB; use one that was made with a larger memory limit`,

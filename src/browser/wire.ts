@@ -7,6 +7,8 @@ const Failure = z.strictObject({ code: z.enum(DRIVER_CODES), message: z.string()
 
 /** What the driver says, each once for each request. Everything else closes it. */
 export const DriverMessage = z.discriminatedUnion("type", [
+  /** It has no browser yet, and starts one when it is told to. */
+  z.strictObject({ type: z.literal("waiting") }),
   /** Chromium runs. */
   z.strictObject({ type: z.literal("ready"), version: z.string().max(200) }),
   /** Chromium could not be started. */
@@ -38,6 +40,8 @@ export interface DriverRequest {
 
 export type ServerMessage =
   | DriverRequest
+  /** To one that waits, and to it alone: start the browser. */
+  | { readonly type: "start"; readonly options: DriverOptions; readonly env: Readonly<Record<string, string>> }
   /** The caller waits no longer. It is answered all the same. */
   | { readonly type: "cancel"; readonly id: number }
   /** Nobody of this session comes again: its tabs go. */
@@ -49,7 +53,7 @@ export type ServerMessage =
   /** Nobody uses the browser: it ends as a person would end it. */
   | { readonly type: "end" };
 
-/** What the driver is started with, as its one argument. */
+/** What the driver is started with, as its one argument, or gets in `start` if it waits. */
 export interface DriverOptions {
   /** Chromium's program, the first that is there. */
   readonly executables: readonly string[];

@@ -130,6 +130,11 @@ function poolSchema() {
         .describe(
           "Languages whose contexts are started in sandboxes that wait: python, javascript. Each takes memory, JavaScript several times that of Python",
         ),
+      browser: flag()
+        .optional()
+        .describe(
+          "Whether the driver of a browser, without a browser, waits in those sandboxes: the first page comes the sooner, and each takes some 60 MB more. Default: where `toolsets` names `browser` or `browser-ii`",
+        ),
       imports: names()
         .default(["collections", "csv", "datetime", "hashlib", "io", "itertools", "json", "math", "pathlib", "random", "re", "statistics"])
         .describe("Modules that a waiting Python has already imported. Those that the template lacks are left out"),

@@ -18,6 +18,18 @@ export class Channel {
     socket.on("end", ended).on("close", ended).on("error", ended);
   }
 
+  /** The next message, for whoever waits for one before there is somebody to listen. */
+  next(): Promise<ServerMessage> {
+    const early = this.#early.shift();
+    if (early) return Promise.resolve(early);
+    return new Promise((resolve) => {
+      this.#take = (message) => {
+        this.#take = undefined;
+        resolve(message);
+      };
+    });
+  }
+
   listen(take: (message: ServerMessage) => void): void {
     this.#take = take;
     for (const message of this.#early.splice(0)) take(message);

@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { DriverError } from "./driver-error.ts";
+import { sessionOf } from "./page-session.ts";
 
 const TABS_MAX = 20;
 
@@ -14,6 +15,8 @@ export class Pages {
   constructor(context: BrowserContext) {
     this.#context = context;
     this.#spare = context.pages();
+    // While whoever wanted the browser is told that it is there.
+    for (const page of this.#spare) void sessionOf(page);
   }
 
   /** A page for a tab: `take` makes it one. Throws `TAB_LIMIT`. */

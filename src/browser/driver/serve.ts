@@ -15,8 +15,8 @@ export async function serve(channel: Channel, options: DriverOptions): Promise<v
     const { context, child } = await launchChromium(options, folders);
     child.once("exit", () => process.exit(1));
     await restoreCookies(context, folders);
-    await channel.send({ type: "ready", version: context.browser()?.version() ?? "" });
     const driver = new Driver({ channel, context, folders, restMs: options.restMs });
+    await channel.send({ type: "ready", version: context.browser()?.version() ?? "" });
     channel.listen((message) => void driver.take(message));
   } catch (error) {
     await channel.send({ type: "failed", error: toFailure(error, "BROWSER_UNAVAILABLE") });
@@ -53,6 +53,8 @@ class Driver {
         return forgetCookies(folders);
       case "end":
         return this.#end();
+      case "start":
+        throw new TypeError("A driver starts one browser");
     }
   }
 

@@ -3,6 +3,7 @@ import { Turns } from "../../async/turns.ts";
 import { Downloads } from "./downloads.ts";
 import { DriverError } from "./driver-error.ts";
 import { setFrozen } from "./freeze.ts";
+import { sessionOf } from "./page-session.ts";
 import type { BrowserFolders } from "./profile.ts";
 import { TabLog } from "./tab-log.ts";
 
@@ -33,7 +34,6 @@ export class Tab {
   readonly lost: Promise<never>;
   #dialog: Dialog | undefined;
   #onDialog = new Set<(dialog: Dialog) => void>();
-  #cdp: Promise<CDPSession> | undefined;
   #isFrozen = false;
 
   constructor(page: Page, { tabs, folders }: { readonly tabs: Tabs; readonly folders: BrowserFolders }) {
@@ -50,6 +50,8 @@ export class Tab {
       page.once("close", () => reject(new DriverError("TAB_NOT_FOUND", "The tab was closed meanwhile")));
     });
     this.lost.catch(() => undefined);
+    // At once, while the page is brought to the front.
+    void sessionOf(page);
   }
 
   /** It is nobody's from now on, however long its page takes to go. */
@@ -79,9 +81,13 @@ export class Tab {
     return dialog;
   }
 
-  /** A session of the DevTools protocol with the page, one for the life of the tab. */
   cdp(): Promise<CDPSession> {
-    return (this.#cdp ??= this.page.context().newCDPSession(this.page));
+    return sessionOf(this.page).cdp;
+  }
+
+  /** The id of its main frame. */
+  frame(): Promise<string> {
+    return sessionOf(this.page).frame;
   }
 
   /** Stops its timers and scripts while nobody looks at it. */

@@ -110,7 +110,7 @@ async function tellChange(tab: Tab, before: Before, { documents, endsAt }: Telli
   const dialogs = log.dialogs.since(before.counts.dialogs);
   const isNew = documents.hasNew;
   const inTime = (saying: Promise<string>): Promise<string | undefined> => saidInTime(saying, Math.max(0, endsAt - performance.now()));
-  const title = open ? undefined : await inTime(titleOf(page));
+  const title = open ? undefined : await inTime(titleOf(tab));
   const tree = open || isNew || !before.tree ? undefined : await inTime(tellTreeChange(page, before.tree, TREE_CHANGE_MAX));
   return {
     url: page.url().slice(0, URL_MAX),

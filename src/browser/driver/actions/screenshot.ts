@@ -42,7 +42,7 @@ export const screenshot = defineHandler<ScreenshotArgs, ScreenshotValue>({
       await using marked = args.marks === true ? await drawMarks(tab.page) : undefined;
       if (marked) tab.log.marked = marked.marks.map(({ ref }) => ref);
       const { page } = tab;
-      const [picture, title] = await Promise.all([take(cdp, shot, args.format ?? "jpeg"), titleOf(page)]);
+      const [picture, title] = await Promise.all([take(cdp, shot, args.format ?? "jpeg"), titleOf(tab)]);
       const [width, height] = [Math.round(shot.area.width * shot.scale), Math.round(shot.area.height * shot.scale)];
       const facts = {
         url: page.url().slice(0, URL_MAX),

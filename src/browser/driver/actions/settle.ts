@@ -9,13 +9,6 @@ const DOWNLOAD_MS = 3_000;
 /** From a click until the first bytes of what it downloads. */
 const BEGIN_MS = 2_000;
 
-const FRAMES = new WeakMap<Tab, string>();
-
-async function findFrame(cdp: CDPSession): Promise<string> {
-  const [{ frameTree }] = await Promise.all([cdp.send("Page.getFrameTree"), cdp.send("Page.enable")]);
-  return frameTree.frame.id;
-}
-
 /** Which documents the main frame of a tab gets while something is done to it. */
 export class DocumentWatch implements Disposable {
   readonly #cdp: CDPSession;
@@ -36,12 +29,8 @@ export class DocumentWatch implements Disposable {
     cdp.on("Page.frameStoppedLoading", this.#stop);
   }
 
-  /** A page that a dialog holds answers no question, so each is asked once: its main frame stays the same. */
   static async open(tab: Tab): Promise<DocumentWatch> {
-    const cdp = await tab.cdp();
-    const frame = FRAMES.get(tab) ?? (await findFrame(cdp));
-    FRAMES.set(tab, frame);
-    return new DocumentWatch(cdp, frame);
+    return new DocumentWatch(await tab.cdp(), await tab.frame());
   }
 
   /** The tab has another document than before. */

@@ -12,6 +12,6 @@ export const snapshot = defineHandler<SnapshotArgs, SnapshotValue>({
     assertNoDialog(tab);
     const { page } = tab;
     const text = await reasoned(() => readTree(page, args));
-    return { value: { url: page.url().slice(0, URL_MAX), title: await titleOf(page), text } };
+    return { value: { url: page.url().slice(0, URL_MAX), title: await titleOf(tab), text } };
   },
 });

@@ -22,7 +22,7 @@ export const tabs = defineHandler<TabsArgs, TabsValue>({
     if (action === "close") await find(current, index).page.close();
     const rows = current.tabs.all.map(async (tab) => ({
       url: tab.page.url().slice(0, LISTED_URL_MAX),
-      title: (await saidInTime(titleOf(tab.page), TITLE_MS)) ?? "",
+      title: (await saidInTime(titleOf(tab), TITLE_MS)) ?? "",
       current: tab === current.tabs.shown,
     }));
     return { value: { tabs: await Promise.all(rows) } };
