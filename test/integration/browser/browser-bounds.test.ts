@@ -53,7 +53,8 @@ it("bounds downloads, tabs and their windows, freezes those that nobody uses, an
   expect(Number((await evaluate("all.filter((one) => one && !one.closed).length")).value.json)).toBeLessThan(20);
 
   const score = (pattern: string) => run(`cat /proc/$(pgrep -f -- ${pattern} | head -1)/oom_score_adj`);
-  expect(Number(await score("--type=renderer"))).toBeGreaterThan(Number(await score("--remote-debugging-pipe")));
+  const ofRenderer = Number(await score("--type=renderer"));
+  for (const other of ["--remote-debugging-pipe", "browser-driver.mjs"]) expect(Number(await score(other)), other).toBeLessThan(ofRenderer);
 }, 60_000);
 
 it("has every page as somebody's tab, whoever opened it, and no more than there may be", async () => {
