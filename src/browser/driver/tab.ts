@@ -105,6 +105,7 @@ export class Tab {
 
   /** In front of the other tabs: Chromium draws and moves the mouse about once a second in those behind it. */
   async show(): Promise<void> {
+    if (this.page.context().pages().length === 1) return;
     await this.page.bringToFront().catch(() => undefined);
   }
 
