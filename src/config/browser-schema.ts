@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { absolutePath, time } from "./config-fields.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "./units.ts";
 
 /** Browsers in sandboxes. */
 export function browserSchema() {

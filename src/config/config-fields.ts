@@ -122,3 +122,8 @@ export function flag() {
   const read = (value: unknown): unknown => (value === "true" || value === "1" ? true : value === "false" || value === "0" ? false : value);
   return z.preprocess(read, z.boolean());
 }
+
+/** Absolute, or relative to the directory in which the command starts. */
+export function anyPath() {
+  return z.string().min(1).max(4096).optional();
+}

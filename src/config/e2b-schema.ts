@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { flag, policy, size, time } from "./config-fields.ts";
+import { DAY_MS } from "./units.ts";
 
-const DAY_MS = 86_400_000;
 const MEBIBYTE = 2 ** 20;
 
 /** What clients of E2B's API get. */

@@ -1,0 +1,5 @@
+export const MIB = 1024 * 1024;
+export const GIB = 1024 * MIB;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
