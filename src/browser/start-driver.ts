@@ -51,9 +51,13 @@ interface Opened {
   readonly hasWaited: boolean;
 }
 
-async function open(sandbox: Place, { path, idleMs, restMs = REST_MS, network = "sandbox", signal }: StartOptions): Promise<Opened> {
+function driverOptions({ path, restMs = REST_MS, network = "sandbox" }: Pick<StartOptions, "path" | "restMs" | "network">): DriverOptions {
+  return { executables: path === undefined ? [DEBIAN] : [path, DEBIAN], restMs, network };
+}
+
+async function open(sandbox: Place, { idleMs, signal, ...how }: StartOptions): Promise<Opened> {
   const { guest } = sandbox;
-  const options = { executables: path === undefined ? [DEBIAN] : [path, DEBIAN], restMs, network };
+  const options = driverOptions(how);
   const env = await sandbox.environment();
   const { process, hasWaited } = await keep(guest, options);
   const clear = async (pid: number): Promise<void> => {
@@ -77,8 +81,8 @@ async function open(sandbox: Place, { path, idleMs, restMs = REST_MS, network = 
  * Starts a driver that waits, without a browser: the first call that wants one has it the sooner. Resolves when it waits. A sandbox whose
  * template has no Node has none. Rejects with `BROWSER_FAILED`.
  */
-export async function warmDriver({ guest }: Pick<Place, "guest">, signal: AbortSignal): Promise<void> {
-  const process = await startProcess(guest, [], signal).catch((cause: unknown) => {
+export async function warmDriver({ guest }: Pick<Place, "guest">, how: Pick<StartOptions, "path">, signal: AbortSignal): Promise<void> {
+  const process = await startProcess(guest, [JSON.stringify(driverOptions(how)), "--wait"], signal).catch((cause: unknown) => {
     if (isCode(cause, "COMMAND_NOT_FOUND")) return undefined;
     throw cause;
   });

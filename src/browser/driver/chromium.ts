@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { hostname } from "node:os";
 import type { BrowserContext } from "playwright-core";
+import { openOnce } from "../../async/open-once.ts";
 import { commandLine } from "../flags.ts";
 import type { DriverOptions } from "../wire.ts";
 import { DriverError } from "./driver-error.ts";
@@ -32,8 +33,7 @@ export async function launchChromium({ executables, network }: DriverOptions, fo
   // Of the driver's own process group, which the guest kills as one.
   const child = spawn(executable, args, { stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"] });
   const died = diesEarly(child);
-  const { chromium, selectors } = loadPlaywright();
-  await registerEyes(selectors, new URL("browser-eyes.js", import.meta.url));
+  const chromium = await loadChromiumType();
   const restore = adopt(child);
   try {
     const launched = chromium.launchPersistentContext(folders.profile, {
@@ -53,6 +53,13 @@ export async function launchChromium({ executables, network }: DriverOptions, fo
     died.forget();
   }
 }
+
+/** Takes a good part of the first start. */
+const loadChromiumType = openOnce(async () => {
+  const { chromium, selectors } = loadPlaywright();
+  await registerEyes(selectors, new URL("browser-eyes.js", import.meta.url));
+  return chromium;
+});
 
 /** The next program that somebody starts is this one. */
 function adopt(child: ChildProcess): () => void {

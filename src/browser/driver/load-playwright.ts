@@ -17,11 +17,8 @@ export interface Playwright {
   readonly selectors: Selectors;
 }
 
-let loaded: Playwright | undefined;
-
-/** The first call takes a good part of a start. */
 export function loadPlaywright(): Playwright {
-  return (loaded ??= load(LIB).playwright);
+  return load(LIB).playwright;
 }
 
 /** Written once, when Belljar is built, by whoever builds it. Another release of Node takes no notice of it. */

@@ -45,7 +45,7 @@ export function openPool(config: Config, use: PoolUse): OpenedPool {
       isEager,
       warm: async (sandbox, signal) => {
         await (await contexts()).warmContexts({ languages, imports })(sandbox, signal);
-        if (hasDriver) await (await drivers()).warmDriver(sandbox, signal);
+        if (hasDriver) await (await drivers()).warmDriver(sandbox, config.browser, signal);
       },
     },
     {

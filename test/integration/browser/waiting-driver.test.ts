@@ -25,9 +25,9 @@ const page = { url: "data:text/html,<title>page</title>" };
 describe("a driver that waits", () => {
   it("has no browser until one is wanted, and is then its driver, with the variables that its sandbox has now", async () => {
     const { sandbox } = lab();
-    await warmDriver({ guest: ofNobody(sandbox) }, patiently().signal);
+    await warmDriver({ guest: ofNobody(sandbox) }, {}, patiently().signal);
     const pid = await driverPid(sandbox);
-    expect(await chromiumProcesses(sandbox)).toEqual([expect.stringMatching(/^node \S+browser-driver\.mjs$/)]);
+    expect(await chromiumProcesses(sandbox)).toEqual([expect.stringMatching(/^node \S+browser-driver\.mjs .* --wait$/)]);
     const tab = lab().session();
     expect((await tab.call(NAVIGATE, page, patiently())).value).toMatchObject({ title: "page", navigated: true });
     expect(await driverPid(sandbox)).toBe(pid);
@@ -39,7 +39,7 @@ describe("a driver that waits", () => {
 
   it("is followed by another one when somebody inside has ended it", async () => {
     const { sandbox } = lab();
-    await warmDriver(sandbox, patiently().signal);
+    await warmDriver(sandbox, {}, patiently().signal);
     const pid = await driverPid(sandbox);
     await sandbox.guest.run({ argv: ["pkill", "-9", "-f", "browser-driver"], signal: patiently().signal });
     expect((await lab().session("other").call(NAVIGATE, page, patiently())).value.title).toBe("page");
