@@ -25,7 +25,7 @@ it.skipIf(findChromium() === undefined)(
       JSON.stringify(await client.callTool({ name, arguments: args }));
     const drivers = () => call("run_command", { command: "pgrep -fa browser-driver.mjs" });
     const before = await drivers();
-    const [, pid] = /"(\d+) node \S+browser-driver\.mjs\\n/.exec(before) ?? [];
+    const [, pid] = /"(\d+) node \S+browser-driver\.mjs .* --wait\\n/.exec(before) ?? [];
     expect(pid, before).toBeDefined();
     expect(await call("browser_navigate", { url: "data:text/html,<title>one page</title>" })).toContain("one page");
     expect(await drivers()).toContain(`${pid} node`);
