@@ -41,7 +41,7 @@ interface Pending {
 }
 
 export interface ConnectionOptions {
-  /** Without a call for so long the browser ends. */
+  /** Without a call for so long the browser ends, unless the sandbox is paused then. */
   readonly idleMs: number;
   /** Whether the sandbox is paused now. No answer is late meanwhile. */
   readonly isPaused: () => boolean;
@@ -178,7 +178,10 @@ export class DriverConnection {
   /** Asked whenever a call may have been the last: several that are answered at once leave one timer. */
   #endWhenIdle(): void {
     clearTimeout(this.#idle);
-    if (this.#pending.size === 0 && !this.#end) this.#idle = setTimeout(() => void this.close(), this.#options.idleMs).unref();
+    if (this.#pending.size > 0 || this.#end) return;
+    const { idleMs, isPaused } = this.#options;
+    // While the sandbox is paused it could not end as a person would end it, and would lose what it knows of its user.
+    this.#idle = setTimeout(() => (isPaused() ? this.#endWhenIdle() : void this.close()), idleMs).unref();
   }
 
   async #unlessAborted(id: number, answered: Promise<Settled>, signal: AbortSignal): Promise<Settled> {
