@@ -1,13 +1,9 @@
 import { HomeVolumes } from "./volumes/home-volumes.ts";
-import { BelljarError } from "../errors.ts";
 import type { TemplateInfo } from "../runtime/contract/layer-store.ts";
-import type { RunningSandbox } from "../runtime/contract/run.ts";
-import type { Runtime } from "../runtime/contract/runtime.ts";
 import { createdSandbox, grantedSandbox } from "./granted-sandbox.ts";
 import { requiredByGrant } from "./grants.ts";
-import { makeRecord, type MakeRecordParts } from "./make-record.ts";
 import { DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
-import { assertNameFree, findEntry, type Records } from "./find-entry.ts";
+import { findEntry, type Records } from "./find-entry.ts";
 import { HomeEvents } from "./events/home-events.ts";
 import { type DefaultHome, findDefault, keepAfterDeadline } from "./keeping/find-default.ts";
 import { KeptSandboxes, type KeptTotals } from "./keeping/kept-sandboxes.ts";
@@ -20,17 +16,16 @@ import type { LocalSandbox } from "./local-sandbox.ts";
 import { HomeNetworks } from "./network/home-networks.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { NetworkState } from "./network/network-state.ts";
-import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-network.ts";
+import { prepareNetwork } from "./network/prepare-network.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
 import { mayReach } from "./reach.ts";
-import type { SnapshotOfCreate } from "./pool/passing-kinds.ts";
 import { PoolFiles } from "./pool/pool-files.ts";
-import type { PoolCounts, PoolKind } from "./pool/pool-options.ts";
+import type { PoolCounts } from "./pool/pool-options.ts";
 import { SandboxPool } from "./pool/sandbox-pool.ts";
-import type { TakenSandbox } from "./pool/taken-sandbox.ts";
 import { isSandboxId } from "./sandbox-id.ts";
 import type { HostIsolation } from "./runtimes.ts";
 import { Runtimes } from "./runtimes.ts";
+import { SandboxMaker } from "./sandbox-maker.ts";
 import type { OwnSandbox } from "./own-sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { SnapshotRecord } from "./state/snapshot-record.ts";
@@ -48,37 +43,22 @@ import type {
   Snapshots,
   StartedSandbox,
 } from "./sandbox.ts";
-import { LOCAL } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
-import { firstRun } from "./run-states.ts";
 import type { HiddenSnapshots } from "./state/hidden-snapshots.ts";
 import type { FrozenStep, HeldSnapshot } from "./state/home-snapshots.ts";
 import { HomeStates } from "./state/home-states.ts";
 import { toForkOptions } from "./state/inherited-options.ts";
 import { lateComparison } from "./state/comparison.ts";
 import type { StartRun } from "./state/rollback.ts";
-import { runStartCommand } from "./start-command.ts";
 import { beginAgain, startAgain, type StartedRun } from "./start-again.ts";
 import { stoppedSandbox } from "./stopped-sandbox.ts";
 import { sweepHome } from "./sweep.ts";
-import { toSpec } from "./to-spec.ts";
 import { BaseTaker } from "./workspace/base/base-taker.ts";
 
 const SWEEP_EVERY_MS = 3_600_000;
 
 export function createLocalSandboxes(options: LocalSandboxesOptions): LocalSandboxes {
   return new HomeSandboxes(options);
-}
-
-interface MakeMore {
-  readonly defaultName?: string;
-  readonly forkOf?: SnapshotRecord;
-  readonly signal: AbortSignal;
-}
-
-interface MakeFrom extends Pick<MakeMore, "signal"> {
-  /** The hidden snapshot that it begins with. */
-  readonly from?: SnapshotOfCreate | undefined;
 }
 
 type Starting = Omit<Parameters<StartRun>[1], "prepare"> & Partial<Pick<Parameters<StartRun>[1], "prepare">>;
@@ -99,6 +79,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #bases: BaseTaker;
   readonly #states: HomeStates;
   readonly #pool: SandboxPool | undefined;
+  readonly #maker: SandboxMaker;
   #sweptAtMs = Date.now();
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -152,7 +133,7 @@ class HomeSandboxes implements LocalSandboxes {
       templates: options.templates,
       beforeFreeze: options.beforeFreeze,
       make: async (principal, source, wishes, signal) => {
-        const sandbox = await this.#make(principal, toForkOptions(source, wishes), { forkOf: source, signal });
+        const sandbox = await this.#maker.make(principal, toForkOptions(source, wishes), { forkOf: source, signal });
         return grantedSandbox(sandbox, principal, this.#runtimes);
       },
       startRun: (...request) => this.#startRun(...request),
@@ -162,9 +143,10 @@ class HomeSandboxes implements LocalSandboxes {
     const { pool } = options;
     const parts = { home, journal: this.#journal, runtimes: this.#runtimes, ends: this.#live.ends, report: this.#report };
     const hasSnapshot = (id: string): Promise<boolean> => this.#states.hidden.has(id);
-    this.#pool = pool && new SandboxPool({ ...parts, pool, hasSnapshot, plan: (made) => this.#plan(made) });
+    this.#pool = pool && new SandboxPool({ ...parts, pool, hasSnapshot, plan: (made) => this.#maker.plan(made) });
+    this.#maker = this.#openMaker();
     this.#defaults = new DefaultSandboxes(options.home, {
-      make: (principal, wishes, more) => this.#make(principal, wishes, more),
+      make: (principal, wishes, more) => this.#maker.make(principal, wishes, more),
       find: (request, id) => findDefault(this.#records, request, id),
       findRunning: (principal, id) => this.#findRunning(principal, id),
       takeOver: (sandbox) => this.#takeOver(sandbox),
@@ -186,12 +168,29 @@ class HomeSandboxes implements LocalSandboxes {
     });
   }
 
+  #openMaker(): SandboxMaker {
+    return new SandboxMaker({
+      home: this.#options,
+      journal: this.#journal,
+      live: this.#live,
+      records: this.#records,
+      networks: this.#networks,
+      runtimes: this.#runtimes,
+      quota: this.#quota,
+      states: this.#states,
+      volumes: this.volumes,
+      bases: this.#bases,
+      pool: () => this.#pool,
+      begins: () => this.#sweepIfDue(),
+    });
+  }
+
   async create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<CreatedSandbox> {
     if (signal.aborted) throw cancelled(signal);
-    const { record, source } = await makeRecord(this.#parts(), { principal, options });
+    const { record, source } = await this.#maker.toRecord({ principal, options });
     const lost = source && !source.isHidden ? await this.#states.snapshots.tellLost(source, signal) : undefined;
     const from = source?.isHidden ? { id: source.id, keepsReady: options.keepsReady } : undefined;
-    return createdSandbox({ sandbox: await this.#makeOf(record, principal, { signal, from }), lost }, principal, this.#runtimes);
+    return createdSandbox({ sandbox: await this.#maker.makeOf(record, principal, { signal, from }), lost }, principal, this.#runtimes);
   }
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
@@ -363,40 +362,9 @@ class HomeSandboxes implements LocalSandboxes {
     await this.#live[Symbol.asyncDispose]();
   }
 
-  async #make(principal: Principal, options: CreateOptions, { defaultName, forkOf, signal }: MakeMore): Promise<LocalSandbox> {
-    if (signal.aborted) throw cancelled(signal);
-    const { record } = await makeRecord(this.#parts(), { principal, options, defaultName, forkOf });
-    return this.#makeOf(record, principal, { signal });
-  }
-
-  /** The record is on disk before the runtime makes the first process, so that whatever is left of a killed maker is found. */
-  async #makeOf(record: SandboxRecord, principal: Principal, { signal, from }: MakeFrom): Promise<LocalSandbox> {
-    const make = (made: SandboxRecord, taken?: TakenSandbox): Promise<LocalSandbox> =>
-      this.#quota.admit(principal, made, () => this.#live.whileStarting(made, () => this.#build(made, signal, taken)));
-    return this.#pool ? this.#pool.create(record, make, from) : make(record);
-  }
-
   async #endWaiting(snapshot: SnapshotRecord): Promise<void> {
     const failed = (cause: unknown) => this.#report(`What waits of the snapshot ${snapshot.id} cannot be ended yet: ${String(cause)}`);
     await this.#pool?.retire(snapshot).catch(failed);
-  }
-
-  #parts(): MakeRecordParts {
-    const { home, config, network: standardNetwork = "none", quotas, templates } = this.#options;
-    const { snapshots, hidden } = this.#states;
-    const findSnapshot = snapshots.findTemplate.bind(snapshots);
-    const findHidden = hidden.find.bind(hidden);
-    const given = { home, runtimes: this.#runtimes, networks: this.#networks, defaults: config.sandbox };
-    return {
-      ...given,
-      templates,
-      volumes: this.volumes,
-      quotas,
-      standardNetwork,
-      findSnapshot,
-      findHidden,
-      keepsDefaults: (runtime) => this.#keepsDefaults(runtime),
-    };
   }
 
   async #unended(): Promise<readonly SandboxRecord[]> {
@@ -404,76 +372,13 @@ class HomeSandboxes implements LocalSandboxes {
     return records.filter((record) => record !== undefined);
   }
 
-  /** The record of a sandbox that nobody has asked for yet, as a create of the local user would write it. */
-  async #plan(options: PoolKind["options"]): Promise<SandboxRecord> {
-    const wishes = { principal: LOCAL, options: { ...options, bestEffort: true, network: "none" } } as const;
-    return (await makeRecord(this.#parts(), wishes)).record;
-  }
-
-  /** `taken`: a sandbox that waited, which is this one from now on. */
-  async #build(record: SandboxRecord, signal: AbortSignal, taken?: TakenSandbox): Promise<LocalSandbox> {
-    if (taken) await taken.claim(record);
-    else this.#journal.write(record);
-    this.#sweepIfDue();
-    const first = await beginNetwork(record);
-    const sandbox = await this.#live.hold(record, await this.#start(record, signal, taken), first);
-    try {
-      await sandbox.sleepWhenIdle();
-      await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first);
-      await taken?.handOver(sandbox);
-      if (record.start) await runStartCommand(sandbox.guest, record.start, signal);
-      this.#bases.begin(record);
-    } catch (cause) {
-      await sandbox.kill();
-      throw cause;
-    }
-    this.#journal.announce(record.id);
-    return sandbox;
-  }
-
-  async #start(record: SandboxRecord, signal: AbortSignal, taken?: TakenSandbox): Promise<RunningSandbox> {
-    const first = firstRun(record);
-    try {
-      await assertNameFree(this.#records, record);
-      await this.#states.holdOrigin(record);
-      if (taken) return await taken.start(record, this.#runtimes.need(record));
-      const wishes = { deadline: record.deadline, deadlineAction: first.action, mounts: await this.volumes.mountsOf(record) };
-      const spec = toSpec(this.#live.states.runOf(record, first), record, wishes);
-      return await this.#runtimes.need(record).create(spec, signal);
-    } catch (cause) {
-      if (!taken || (await taken.discard())) await this.#journal.remove(record.id);
-      await this.#states.letGoOfOrigin(record);
-      throw signal.aborted ? cancelled(signal) : (asMissing(record, cause) ?? cause);
-    }
-  }
-
   async #findRunning(principal: Principal, id: string): Promise<LocalSandbox | undefined> {
     const entry = await this.#journal.read(id);
     return entry && !entry.end && mayReach(principal, entry.record) ? this.#live.open(entry.record) : undefined;
   }
 
-  async #keepsDefaults(runtime: Runtime): Promise<boolean> {
-    return this.#options.config.sandbox.keep !== 0 && (await runtime.probe()).stop;
-  }
-
   async #takeOver(sandbox: LocalSandbox): Promise<void> {
     const { record } = sandbox;
-    if (record.onDeadline === undefined && (await this.#keepsDefaults(this.#runtimes.need(record)))) await keepAfterDeadline(sandbox);
+    if (record.onDeadline === undefined && (await this.#maker.keepsDefaults(this.#runtimes.need(record)))) await keepAfterDeadline(sandbox);
   }
-}
-
-/** What it begins with may be removed while it is made. What was made of a template alone has that as its one ancestor. */
-function asMissing({ lineage, base, template }: SandboxRecord, cause: unknown): BelljarError | undefined {
-  if (lineage === undefined || !(cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST")) return undefined;
-  if (base !== undefined && lineage.length === 1)
-    return new BelljarError(
-      "TEMPLATE_NOT_FOUND",
-      `The template "${template}" was removed while a sandbox was made from it: list yours with \`belljar template list\``,
-      { cause },
-    );
-  return new BelljarError(
-    "SNAPSHOT_NOT_FOUND",
-    "The snapshot was removed while a sandbox was made from it: list yours with `belljar snapshot list`",
-    { cause },
-  );
 }
