@@ -1,5 +1,8 @@
 import { NEVER, runtimeOptions, until } from "./harness.mjs";
 
+/** Beside other work a browser, of which some wait, starts and ends in tens of seconds. */
+const READY_MS = 120_000;
+
 /** The sandboxes of a home that wait, as `serve` has them, and what is done with each once all are ready. */
 export async function openPooled(config) {
   const [{ createLocalSandboxes, openRuntimes, LOCAL }, { openPool }] = await Promise.all([
@@ -14,7 +17,7 @@ export async function openPooled(config) {
   sandboxes.beginPool();
   return {
     /** Resolves when all wait that are to wait. */
-    full: () => until(() => sandboxes.poolCounts().every(({ ready }) => ready === 2)),
+    full: () => until(() => sandboxes.poolCounts().every(({ ready }) => ready === 2), READY_MS),
     take: () => sandboxes.create(LOCAL, {}, NEVER),
     /** Throws if a create found none. */
     async close() {

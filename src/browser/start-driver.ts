@@ -15,8 +15,8 @@ const SIGKILL = 9;
 const REST_MS = 60_000;
 const TAKE_MS = 2_000;
 const CLEAR_MS = 5_000;
-/** A start on a busy host. */
-const READY_MS = 20_000;
+/** To start a browser, show a page and end it, on a busy host. */
+const READY_MS = 60_000;
 
 type Place = Pick<Sandbox, "guest" | "info" | "isPaused" | "environment">;
 
