@@ -94,7 +94,7 @@ export class Browsers implements AsyncDisposable {
       const driver = await this.#driver(sandbox, signal);
       return await driver.call(action, { args, session, timeoutMs: Math.min(timeoutMs, ACTION_MAX_MS), signal });
     } catch (cause) {
-      throw await tellMemory(sandbox, oomKills, cause);
+      throw await tellMemory(sandbox, oomKills, this.#options.network === "machine" ? ofMachine(cause) : cause);
     }
   }
 
@@ -139,6 +139,12 @@ function assertSize(args: unknown): void {
       "REQUEST_TOO_LARGE",
       `The arguments have ${bytes} bytes, and a browser takes ${MESSAGE_MAX_BYTES - ENVELOPE_BYTES}`,
     );
+}
+
+/** The proxy is none of Belljar's, and no policy of a sandbox has refused anything. */
+function ofMachine(cause: unknown): unknown {
+  if (!(cause instanceof BelljarError) || cause.code !== "NETWORK_DENIED") return cause;
+  return new ToldInside("NAVIGATION_FAILED", cause.message, { cause });
 }
 
 /** A kernel that runs out of memory kills a process of the browser, which looks like a crash. */

@@ -144,6 +144,15 @@ it("is refused where there is too little memory, and where there is no Chromium"
   expect(said).toMatchObject([{ message: { type: "failed", error } }]);
 }, 60_000);
 
+it("tells of a proxy of the machine, where Belljar runs inside it, as of what no policy has refused", async () => {
+  const create = { env: { http_proxy: "http://127.0.0.1:9" } };
+  await using lab = await openBrowserLab({ network: "machine" }, create);
+  await expect(lab.session().call(NAVIGATE, { url: "http://example.com/" }, patiently())).rejects.toMatchObject({
+    code: "NAVIGATION_FAILED",
+    message: expect.stringContaining("ERR_PROXY_CONNECTION_FAILED"),
+  });
+}, 60_000);
+
 function bound(target: object, name: PropertyKey): unknown {
   const value: unknown = Reflect.get(target, name);
   return typeof value === "function" ? value.bind(target) : value;
