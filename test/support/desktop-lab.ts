@@ -37,8 +37,12 @@ export interface DesktopLab extends AsyncDisposable {
 /** The last line of a command's result. */
 const FACTS = /\n?\[exit_code: [^\]]*\]$/;
 const NAME = "desktop-model";
-/** A terminal's program that keeps what the terminal is sent, the mouse as escape sequences. */
-export const RECORD = String.raw`stty raw -echo; printf "\033[?1003h\033[?1006h"; cat > /tmp/recorded`;
+/**
+ * A terminal's program that keeps what the terminal is sent, the mouse as escape sequences. The first of it is the terminal's answer that it
+ * tells of the mouse from now on.
+ */
+export const RECORD = String.raw`stty raw -echo; printf "\033[?1003h\033[?1006h\033[?1006\044p"; cat > /tmp/recorded`;
+export const RECORDS = "grep -qs 1006 /tmp/recorded";
 
 /** The address of a page's WebSocket, as noVNC makes it. */
 export function toSocket(page: string): { readonly url: string; readonly headers: Readonly<Record<string, string>> } {
@@ -84,7 +88,7 @@ export async function openDesktopLab(): Promise<DesktopLab> {
     async openRecorder() {
       const xterm = `xterm -geometry 80x24+0+0 -e sh -c '${RECORD}'`;
       await use("run_background", { command: xterm, env: { DISPLAY: ":99" } });
-      await command("until [ -e /tmp/recorded ] && DISPLAY=:99 xdotool search --onlyvisible --class xterm; do sleep 0.05; done");
+      await command(`until ${RECORDS} && DISPLAY=:99 xdotool search --onlyvisible --class xterm; do sleep 0.05; done`);
     },
     recorded: (text) => command(`until cat -v /tmp/recorded | grep -qF -- '${text}'; do sleep 0.05; done; cat -v /tmp/recorded`),
     async [Symbol.asyncDispose]() {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Sandbox } from "@e2b/desktop";
 import { expect, it } from "vitest";
 import { findChromium, openPage } from "../../support/chromium.ts";
-import { RECORD } from "../../support/desktop-lab.ts";
+import { RECORD, RECORDS } from "../../support/desktop-lab.ts";
 import { type E2bLab, openE2bLab } from "../../support/e2b-lab.ts";
 import { watchRfb } from "../../support/rfb-watcher.ts";
 import { trustHere } from "../../support/trust-here.ts";
@@ -98,7 +98,7 @@ it("E2B's desktop SDK uses, and shows to a person, the desktop of the example", 
   await sandbox.files.write("/home/user/.local/share/applications/recorder.desktop", entry);
   await sandbox.files.write("/tmp/record.sh", RECORD);
   await desktop.launch("recorder");
-  await run(`until [ -e /tmp/recorded ] && [ "$(xdotool getwindowfocus getwindowname)" = Recorder ]; do sleep 0.05; done`);
+  await run(`until ${RECORDS} && [ "$(xdotool getwindowfocus getwindowname)" = Recorder ]; do sleep 0.05; done`);
   const window = await desktop.getCurrentWindowId();
   expect(await desktop.getApplicationWindows("xterm")).toEqual([window]);
   expect(await desktop.getWindowTitle(window)).toBe("Recorder");
