@@ -54,6 +54,7 @@ it("keeps every setting with its variables", () => {
       "pool.programs BELLJAR_POOL_PROGRAMS",
       "pool.packages BELLJAR_POOL_PACKAGES",
       "pool.languages BELLJAR_POOL_LANGUAGES",
+      "pool.browser BELLJAR_POOL_BROWSER",
       "pool.imports BELLJAR_POOL_IMPORTS",
       "browser.path BELLJAR_BROWSER_PATH",
       "browser.idleMs BELLJAR_BROWSER_IDLE_MS",
