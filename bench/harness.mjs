@@ -72,7 +72,7 @@ export const FLOOR = { what: "spawn /bin/true (F)", run: () => spawnPlain("/bin/
 export const PYTHON = { what: "python3 -c", run: () => spawnPlain("/usr/bin/python3", ["-c", "print(6 * 7)"], { stdout: "pipe" }) };
 
 /** The variable with the folder that the homes of one run have their base in. */
-export const BASES = "BELLJAR_BENCH_BASES";
+export const BASES = "BELLJAR_SHARED_BASES";
 
 /** A home in a temporary folder, with the defaults of a new one. Closing it leaves nothing. */
 export async function openHome({ storage = "auto" } = {}) {

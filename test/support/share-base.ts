@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const BASES = "BELLJAR_TEST_BASES";
+const BASES = "BELLJAR_SHARED_BASES";
 
 /** Before all tests of a run: makes the folder in which homes share their base. It is removed with all in it when the run ends. */
 export default function setup(): (() => void) | undefined {
