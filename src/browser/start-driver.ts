@@ -82,7 +82,8 @@ async function open(sandbox: Place, { idleMs, signal, ...how }: StartOptions): P
  * template has no Node has none. Rejects with `BROWSER_FAILED`.
  */
 export async function warmDriver({ guest }: Pick<Place, "guest">, how: Pick<StartOptions, "path">, signal: AbortSignal): Promise<void> {
-  const process = await startProcess(guest, [JSON.stringify(driverOptions(how)), "--wait"], signal).catch((cause: unknown) => {
+  signal.throwIfAborted();
+  const process = await startProcess(guest, [JSON.stringify(driverOptions(how)), "--wait"]).catch((cause: unknown) => {
     if (isCode(cause, "COMMAND_NOT_FOUND")) return undefined;
     throw cause;
   });
@@ -90,6 +91,7 @@ export async function warmDriver({ guest }: Pick<Place, "guest">, how: Pick<Star
   if ((await settleWithin(saysWaiting(process), { timeoutMs: READY_MS, signal })) === true) return process.detach();
   process.kill(SIGKILL);
   await process[Symbol.asyncDispose]();
+  signal.throwIfAborted();
   throw new BelljarError("BROWSER_FAILED", `The browser's driver did not wait within ${READY_MS} ms`);
 }
 
@@ -123,7 +125,7 @@ interface Kept {
 /** One that waits, a new one, or a new one in the place of what a Belljar process left that has died, or that has ended just now. */
 async function keep(guest: Sandbox["guest"], options: DriverOptions): Promise<Kept> {
   const start = async (): Promise<Kept> => ({
-    process: await startProcess(guest, [JSON.stringify(options)], new AbortController().signal),
+    process: await startProcess(guest, [JSON.stringify(options)]),
     hasWaited: false,
   });
   try {
@@ -139,8 +141,10 @@ async function keep(guest: Sandbox["guest"], options: DriverOptions): Promise<Ke
   return start();
 }
 
-function startProcess(guest: Sandbox["guest"], args: readonly string[], signal: AbortSignal): Promise<KeptProcess> {
-  return guest.keep(NAME, { argv: ["node", `${INSIDE.kernels}/browser-driver.mjs`, ...args], channels: 1, signal });
+/** It outlives whoever has it started. */
+function startProcess(guest: Sandbox["guest"], args: readonly string[]): Promise<KeptProcess> {
+  const argv = ["node", `${INSIDE.kernels}/browser-driver.mjs`, ...args];
+  return guest.keep(NAME, { argv, channels: 1, signal: new AbortController().signal });
 }
 
 async function end(left: KeptProcess): Promise<void> {
