@@ -40,10 +40,12 @@ async function startSpare(runtime: Runtime): Promise<Spare> {
 async function spareBeside(folder: string): Promise<Spare> {
   const used = keeperOf(folder);
   const spawner = parentOf(used);
-  const spareOf = (): number | undefined => childrenOf(spawner).find((pid) => pid !== used);
-  await vi.waitUntil(() => spareOf() !== undefined, TIMEOUT);
-  const keeper = spareOf() ?? Number.NaN;
-  await vi.waitUntil(() => childrenOf(keeper).some(isReady), TIMEOUT);
+  // Another child may go meanwhile, and is none: it is looked for anew each time.
+  const keeper = await vi.waitFor(() => {
+    const spare = childrenOf(spawner).find((pid) => pid !== used && childrenOf(pid).some(isReady));
+    if (spare === undefined) throw new Error("None waits yet");
+    return spare;
+  }, TIMEOUT);
   return { spawner, keeper, first: guestOf(keeper) };
 }
 
