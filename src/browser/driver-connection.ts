@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { limitTime } from "../async/limit-time.ts";
 import { settleWithin } from "../async/settle-within.ts";
 import { BelljarError } from "../errors.ts";
 import type { KeptProcess } from "../sandbox/sandbox.ts";
@@ -123,8 +124,8 @@ export class DriverConnection {
 
   /** Resolves once the files of the sandbox hold what the browser knows of its user. */
   async keep(signal: AbortSignal): Promise<void> {
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(END_MS + GRACE_MS)]);
-    await this.#ask({ timeoutMs: END_MS, signal: bounded }, (id) => ({ type: "keep", id }));
+    using limit = limitTime(signal, END_MS + GRACE_MS);
+    await this.#ask({ timeoutMs: END_MS, signal: limit.signal }, (id) => ({ type: "keep", id }));
   }
 
   kept(): void {

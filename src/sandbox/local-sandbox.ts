@@ -239,18 +239,20 @@ export class LocalSandbox implements OwnSandbox {
     return true;
   }
 
-  /** A sandbox that its deadline paused gets its full lifetime again. */
+  /** A sandbox that its deadline paused gets its full lifetime again, before it runs: what it has now is how long it may stay paused. */
   async #wake(): Promise<void> {
     const { pauseReason } = await this.#running.usage();
-    await this.#running.resume();
     if (pauseReason === "deadline") await this.extend(this.#lifetimeMs);
+    await this.#running.resume();
   }
 
   /** Gives a sandbox in use its full time again, never less than it has, once less than this share of it is left. */
   async keepAlive(below = EXTEND_BELOW): Promise<void> {
     const lifetimeMs = this.#lifetimeMs;
     if (this.#deadlineMs - Date.now() >= lifetimeMs * below) return;
-    const { deadline } = await this.#running.usage();
+    const { deadline, pauseReason } = await this.#running.usage();
+    // Whoever wakes it gives it its time.
+    if (pauseReason === "deadline") return;
     this.#deadlineMs = deadline?.getTime() ?? Number.POSITIVE_INFINITY;
     if (this.#deadlineMs < Date.now() + lifetimeMs) await this.extend(lifetimeMs);
   }

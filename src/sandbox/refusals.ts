@@ -21,6 +21,11 @@ export function cancelled(signal: AbortSignal): BelljarError {
   return new BelljarError("CANCELLED", "The sandbox was not made: the call was cancelled", { cause: signal.reason });
 }
 
+export function startCancelled({ id }: SandboxRecord, signal: AbortSignal): BelljarError {
+  const text = `Sandbox ${id} was not started: the call was cancelled. If it is stopped, its files are kept, and the next call starts it`;
+  return new BelljarError("CANCELLED", text, { cause: signal.reason });
+}
+
 export function ended(record: SandboxRecord, reason: EndReason): BelljarError {
   return new BelljarError("SANDBOX_ENDED", `Sandbox ${record.id} has ended (${reason}): create another one`);
 }

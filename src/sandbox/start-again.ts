@@ -6,7 +6,7 @@ import type { SandboxSpec } from "../runtime/contract/sandbox-spec.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
 import { trustAuthority, TRUST_MS } from "./network/trust-authority.ts";
-import { cancelled, ended, notReady } from "./refusals.ts";
+import { ended, notReady, startCancelled } from "./refusals.ts";
 import type { RunState } from "./run-states.ts";
 import { nextRun, withoutRewind } from "./run-states.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
@@ -56,11 +56,11 @@ export interface StartedRun {
  */
 export async function startAgain(live: LiveSandboxes, request: StartRequest): Promise<StartedRun> {
   const { record, signal, work } = request;
-  if (signal.aborted) throw cancelled(signal);
+  if (signal.aborted) throw startCancelled(record, signal);
   const { folder } = live.states.runOf(record, await live.states.read(record));
   const started = await lookUntil(folder, () => tryStart(live, request), { ms: WAIT_MS, signal });
   if (started) return started;
-  if (signal.aborted) throw cancelled(signal);
+  if (signal.aborted) throw startCancelled(record, signal);
   throw (await work.isFree(record)) ? notReady(record) : busy(record);
 }
 
@@ -141,7 +141,7 @@ async function createRun(
   } catch (cause) {
     const end = await runtime.clear(run).catch(() => undefined);
     if (end?.kept) await live.states.change(record, (now) => giveBack(now, state, before));
-    throw signal.aborted ? cancelled(signal) : cause;
+    throw signal.aborted ? startCancelled(record, signal) : cause;
   }
 }
 

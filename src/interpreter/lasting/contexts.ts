@@ -154,8 +154,12 @@ export async function interruptContext(sandbox: Sandbox, id: string, signal: Abo
 /** Ends it and starts it again, without its variables, in the folder that is named, or else where commands start. */
 export async function restartContext(sandbox: Sandbox, id: string, signal: AbortSignal, cwd?: string): Promise<ContextInfo> {
   const known = await knownContext(sandbox, id, signal);
+  // A folder that is not there ends no context.
+  if (cwd !== undefined) await sandbox.guest.files.stat(cwd, { follow: true, signal });
   await removeContext(sandbox, id, signal);
-  const process = await startIn(sandbox, { id, kernel: findKernel(known.language) }, { cwd });
+  const process = await unless("FILE_EXISTS", startIn(sandbox, { id, kernel: findKernel(known.language) }, { cwd }));
+  // A run that waited for it has started it.
+  if (!process) return knownContext(sandbox, id, signal);
   process.detach();
   return { ...known, pid: process.pid };
 }

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
 import { INSIDE, type ExecProcess, type Guest } from "../../sandbox/sandbox.ts";
 import { findLanguage } from "../language.ts";
@@ -63,7 +64,8 @@ export class WarmPrograms {
 async function becomesReady({ channels, exited }: ExecProcess, signal: AbortSignal): Promise<void> {
   const [channel] = channels;
   if (!channel) throw new TypeError("A warm program has one channel");
-  const enough = AbortSignal.any([signal, AbortSignal.timeout(READY_MS)]);
+  using limit = limitTime(signal, READY_MS);
+  const enough = limit.signal;
   const ended = exited.then(({ exitCode }) => {
     throw new BelljarError("EXEC_TIMEOUT", `Python ended with code ${exitCode} before it waited for its program`);
   });

@@ -1,5 +1,6 @@
 import { homedir, userInfo } from "node:os";
 import type { Duplex } from "node:stream";
+import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
 import { createGuest } from "../guest/create-guest.ts";
 import type { Inside, RunningSandbox, SandboxEnd, Usage } from "../contract/run.ts";
@@ -89,7 +90,8 @@ class HostRun implements RunningSandbox {
       const guest = await UnjailedGuest.start({ ...options, startFolder: options.workspace, user: userInfo().username });
       this.#guest = guest;
       void guest.exited.then(() => this.#end({ reason: "exited", at: new Date() }));
-      await createGuest((opened) => this.connect(opened)).ping(AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
+      using limit = limitTime(signal, ANSWER_MS);
+      await createGuest((opened) => this.connect(opened)).ping(limit.signal);
     } catch (cause) {
       await this.kill("create_failed");
       throw cause;

@@ -3,6 +3,7 @@ import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { StateParts } from "./state-parts.ts";
+import type { StoredCheckpoint } from "./stored-checkpoint.ts";
 import { removeCheckpoint, takeCheckpoint } from "./take-checkpoint.ts";
 
 /** A call waits no longer for its checkpoint. */
@@ -55,6 +56,13 @@ export class AutoCheckpoints implements AsyncDisposable {
       signal.throwIfAborted();
       return this.#tellOnce(record, cause);
     }
+  }
+
+  /** Without those that the next call may remove: whoever goes back to one does so by a call. */
+  lasting<One extends Pick<StoredCheckpoint, "before">>(all: readonly One[]): readonly One[] {
+    const unasked = all.filter(({ before }) => before !== undefined);
+    const left = new Set(unasked.slice(0, -(this.#settings.autoCheckpointKeep ?? KEEP)));
+    return all.filter((one) => !left.has(one));
   }
 
   forget({ id }: SandboxRecord): void {

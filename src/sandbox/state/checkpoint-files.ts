@@ -59,6 +59,11 @@ export class CheckpointFiles {
     throw new BelljarError("RUNTIME_FAILED", `Sandbox ${sandbox} has a checkpoint ${checkpoint.id} already: try again`);
   }
 
+  /** For the next checkpoint: greater than that of each other one. */
+  async nextOrder(sandbox: string): Promise<number> {
+    return ((await this.list(sandbox)).at(-1)?.order ?? 0) + 1;
+  }
+
   /** The oldest first. */
   async list(sandbox: string): Promise<readonly StoredCheckpoint[]> {
     const found = await mapLimit(await this.#ids(sandbox), PARALLEL, (id) => this.#listed(sandbox, id));
@@ -150,5 +155,6 @@ export function createCheckpointId(): string {
 }
 
 function byAge(one: StoredCheckpoint, other: StoredCheckpoint): number {
+  if (one.order !== other.order) return (one.order ?? -1) - (other.order ?? -1);
   return one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
 }

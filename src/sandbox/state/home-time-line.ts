@@ -51,9 +51,10 @@ export class HomeTimeLine implements OwnTimeLine {
   }
 
   async list(): Promise<TimeLineInfo> {
-    const { checkpoints } = this.#parts;
+    const { checkpoints, auto } = this.#parts;
     const { id, states } = this.#states();
-    const [all, head] = await Promise.all([checkpoints.list(id), checkpoints.head(id)]);
+    const [stored, head] = await Promise.all([checkpoints.list(id), checkpoints.head(id)]);
+    const all = auto.lasting(stored);
     const areWhole = await mapLimit(all, PARALLEL, ({ layers }) => states.has(layers));
     return linkTimeLine(
       all.filter((_, index) => areWhole[index]),

@@ -94,9 +94,10 @@ async function lookBefore(parts: StateParts, record: SandboxRecord, signal: Abor
   const { isRunning } = await findRun(parts, record, signal);
   const sandbox = isRunning ? parts.live.held(record.id) : undefined;
   if (!sandbox) return { programs: [], wishes: {} };
-  const { phase, deadline } = await sandbox.usage();
+  const { phase, deadline, pauseReason } = await sandbox.usage();
   const programs = phase === "running" ? await listEndingPrograms(sandbox.guest) : [];
-  return { sandbox, programs, wishes: { deadline: deadline ?? "none" } };
+  // What has paused at its deadline has another one now, until which it may stay so: it gets its full lifetime, as when it is woken.
+  return { sandbox, programs, wishes: pauseReason === "deadline" ? {} : { deadline: deadline ?? "none" } };
 }
 
 async function stopAndMark(parts: StateParts, request: RollbackRequest, sandbox: LocalSandbox | undefined): Promise<void> {

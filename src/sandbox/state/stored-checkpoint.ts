@@ -6,6 +6,8 @@ const schema = checkpointSchema.extend({
   version: z.literal(1),
   /** The state, the topmost layer first. */
   layers: z.array(z.string()).readonly(),
+  /** Counts up along the time line: a clock may run back. Absent in one of an older release, which comes before all that have it. */
+  order: z.number().int().nonnegative().optional(),
   /** The number of the line on which it was taken. */
   line: z.number().int().nonnegative().optional(),
   /** Which folder the workspace was. */
@@ -27,6 +29,7 @@ export function parseCheckpoint(text: string): StoredCheckpoint | "unknown" | un
 export function toCheckpoint({
   version: _version,
   layers: _layers,
+  order: _order,
   line: _line,
   workspaceMark: _mark,
   baseMark: _baseMark,

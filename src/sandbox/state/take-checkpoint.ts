@@ -26,8 +26,8 @@ export async function takeCheckpoint(parts: StateParts, { record, more, signal, 
   await checkpoints.assertRoom(record.id);
   return freezeSandbox(parts, { record, user: checkpointUser(record, id), durable: false, isOwn: true, signal }, async (frozen) => {
     const { at: createdAt, ...state } = frozen;
-    const { point: parent, line } = await checkpoints.head(record.id);
-    const stored = { version: 1, id, createdAt, ...state, line, ...more, ...(parent !== undefined && { parent }) } as const;
+    const [{ point: parent, line }, order] = await Promise.all([checkpoints.head(record.id), checkpoints.nextOrder(record.id)]);
+    const stored = { version: 1, id, createdAt, order, ...state, line, ...more, ...(parent !== undefined && { parent }) } as const;
     await checkpoints.add(record.id, stored);
     kept?.();
     if (more.before === undefined) await checkpoints.setHead(record.id, id).catch((cause: unknown) => report(headUnknown(record, cause)));

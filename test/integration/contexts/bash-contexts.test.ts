@@ -94,6 +94,26 @@ describe("a bash context", () => {
     await expect(run("true", { contextId: id })).rejects.toMatchObject({ code: "CONTEXT_NOT_FOUND" });
   });
 
+  it("is restarted also while a run waits behind the one that hangs, and not for a folder that is not there", async () => {
+    const { id } = await createContext(contexts.sandbox(), { language: "bash" });
+    const missing = restartContext(contexts.sandbox(), id, soon(), "/nowhere");
+    await expect(missing).rejects.toMatchObject({ code: "FILE_NOT_FOUND" });
+    for (let turn = 0; turn < 4; turn++) {
+      let waiting: Promise<CodeResult> | undefined;
+      let restarted: Promise<unknown> | undefined;
+      const hanging = run("echo begun; while :; do :; done", {
+        contextId: id,
+        onOutput: () => {
+          waiting ??= run("echo waited", { contextId: id });
+          restarted ??= restartContext(contexts.sandbox(), id, soon());
+        },
+      });
+      expect((await hanging).lost).toBeDefined();
+      expect(await restarted).toMatchObject({ id, pid: expect.any(Number) });
+      expect(printed((await waiting) ?? (await run("echo none")))).toBe("waited\n");
+    }
+  });
+
   it("is removed also while code runs there, for good", async () => {
     const { id } = await createContext(contexts.sandbox(), { language: "bash" });
     const gone = await run("echo begun; while :; do :; done", {
