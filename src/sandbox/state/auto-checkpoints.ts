@@ -58,10 +58,10 @@ export class AutoCheckpoints implements AsyncDisposable {
     }
   }
 
-  /** Without those that the next call may remove: whoever goes back to one does so by a call. */
+  /** Those of the last call and of as many before it as are kept. */
   lasting<One extends Pick<StoredCheckpoint, "before">>(all: readonly One[]): readonly One[] {
     const unasked = all.filter(({ before }) => before !== undefined);
-    const left = new Set(unasked.slice(0, -(this.#settings.autoCheckpointKeep ?? KEEP)));
+    const left = new Set(unasked.slice(0, -1 - this.#kept));
     return all.filter((one) => !left.has(one));
   }
 
@@ -118,10 +118,14 @@ export class AutoCheckpoints implements AsyncDisposable {
     }
   }
 
-  /** That of the last call is kept beside the others, so that a rollback does not remove the one that it goes back to. */
+  /** One more than is shown: a rollback is a call too, and does not remove the one that it goes back to. */
   #excess(count: number): number {
-    const kept = this.#settings.autoCheckpointKeep ?? KEEP;
-    return count > 1 + kept + Math.floor(kept * SLACK) ? count - 1 - kept : 0;
+    const left = 2 + this.#kept;
+    return count > left + Math.floor(this.#kept * SLACK) ? count - left : 0;
+  }
+
+  get #kept(): number {
+    return this.#settings.autoCheckpointKeep ?? KEEP;
   }
 
   #tellOnce({ id }: SandboxRecord, cause: unknown): string | undefined {
