@@ -10,7 +10,8 @@ import { createFile, replaceFileBy, UNFINISHED } from "../../files/replace-file.
 export const ARCHIVE_MAX_BYTES = 4 * 2 ** 30;
 /** Of one owner's archives together, and how many. Beyond them the oldest go. */
 const OWN_MAX_BYTES = 10 * 2 ** 30;
-const OWN_MAX = 64;
+/** More than a build has steps. */
+const OWN_MAX = 2_000;
 /** Of one owner, uploads at a time. Their bytes count while they come. */
 const UPLOADS_MAX = 8;
 /** Of one owner, tickets that nobody has used. */

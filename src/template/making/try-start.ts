@@ -13,11 +13,12 @@ interface Tried {
 
 /** Runs a start command in what was made, as its sandboxes will. Rejects with `START_FAILED`, in place of the creates that would. */
 export async function tryStart({ stored, sandboxes }: MakingParts, wish: Wish, { making, start }: Tried): Promise<void> {
-  const { principal, id, options, signal } = wish;
+  const { principal, id, options, work, signal } = wish;
   const { name, network, limits } = options;
   const record = { version: 1, id, name, owner: principal.id, createdAt: new Date(), ...making, start, ...(limits && { limits }) } as const;
   await stored.whileTried(principal, toSource(record), async () => {
-    const sandbox = await sandboxes.create(principal, { ...TRIED, template: id, ...(network !== undefined && { network }) }, signal);
+    const reach = { ...(network !== undefined && { network }), ...(work?.isPublicOnly === true && { isPublicOnly: true }) };
+    const sandbox = await sandboxes.create(principal, { ...TRIED, template: id, ...reach }, signal);
     await sandbox.kill();
   });
 }

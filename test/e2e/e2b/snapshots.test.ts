@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Sandbox } from "e2b";
 import { expect, it } from "vitest";
 import { openE2bInside } from "../../support/e2b-inside.ts";
@@ -60,3 +62,22 @@ it("freezes, lists, starts from and forks sandboxes for E2B's SDK", async () => 
 async function statusOf(lab: E2bLab, path: string, body: unknown): Promise<number> {
   return (await lab.askAsOwner(path, { method: "POST", body: JSON.stringify(body) })).status;
 }
+
+it("starts from the caller's snapshot, whatever template of that name another owner shares, and names none as a template", async () => {
+  await using lab = await openE2bLab();
+  await using inside = await openE2bInside(lab);
+  const sandbox = await Sandbox.create(lab.options);
+  await inside.run(sandbox.sandboxId, "echo mine > ~/file");
+  const snapshot = await sandbox.createSnapshot({ name: "nightly" });
+  writeFileSync(join(lab.cli.folder, "Dockerfile"), "FROM base\nRUN echo theirs > /srv/file\n");
+  expect(await lab.cli.run(["template", "build", "nightly", "--file", "Dockerfile"])).toMatchObject({ code: 0 });
+  expect(await lab.cli.run(["template", "share", "nightly"])).toMatchObject({ code: 0 });
+  for (const name of [snapshot.snapshotId, "nightly"]) {
+    const { sandboxId } = await Sandbox.create(name, lab.options);
+    expect(await inside.run(sandboxId, "cat ~/file; ls /srv"), name).toBe("mine");
+  }
+  for (const name of ["base", "mcp-gateway", "code-interpreter-v1:default"])
+    expect(await statusOf(lab, `/sandboxes/${sandbox.sandboxId}/snapshots`, { name }), name).toBe(409);
+  expect((await lab.askAsOwner("/templates/otherteam%2Fnightly", { method: "DELETE" })).status).toBe(404);
+  expect(await listed(lab)).toEqual([snapshot]);
+});

@@ -8,6 +8,7 @@ import { toLabels } from "./made-with.ts";
 import { toPolicy } from "./network-wish.ts";
 import { findSnapshot, parseReference } from "./snapshots.ts";
 import { findName, isBase, toDomainName } from "./template-names.ts";
+import { hasOwnTemplate } from "./own-template.ts";
 
 /** Makes the sandbox that a client asks for. What this server cannot keep of the wish rejects with `NOT_SUPPORTED`. */
 export async function createSandbox(e2b: E2b, caller: Principal, wish: MakeWish, signal: AbortSignal): Promise<Sandbox> {
@@ -73,16 +74,17 @@ interface MadeFrom {
   readonly name: string;
 }
 
-/** A template goes before a snapshot of the same name. */
+/** A template of the caller's goes before a snapshot of the same name, and that before a template that another owner shares. */
 // eslint-disable-next-line max-params -- what waits takes a signal
-async function makeFrom({ sandboxes }: E2b, caller: Principal, { options, name }: MadeFrom, signal: AbortSignal): Promise<Sandbox> {
+async function makeFrom(e2b: E2b, caller: Principal, { options, name }: MadeFrom, signal: AbortSignal): Promise<Sandbox> {
+  const { sandboxes } = e2b;
   if (isBase(name)) return sandboxes.create(caller, options, signal);
   const template = findName(name, caller);
-  if (template !== undefined) {
+  const snapshot = await findSnapshot(sandboxes, caller, name);
+  if (template !== undefined && (!snapshot || (await hasOwnTemplate(e2b, caller, name)))) {
     const made = await unlessMissing(sandboxes.create(caller, { ...options, template: toDomainName(template) }, signal));
     if (made) return made;
   }
-  const snapshot = await findSnapshot(sandboxes, caller, name);
   if (!snapshot) throw noTemplate(name);
   return sandboxes.create(caller, { ...options, template: snapshot.id }, signal);
 }

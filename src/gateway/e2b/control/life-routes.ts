@@ -122,7 +122,8 @@ async function connect(e2b: E2b, asked: AskedConnect, found: FoundSandbox): Prom
   const answer = toSandboxAnswer(e2b, asked, found.info);
   if (stateOf(found.info) === "running") {
     await extendTo(found, timeout);
-    return answer;
+    // Its deadline may have paused it since it was looked at.
+    if (found.sandbox.isPaused?.() !== true) return answer;
   }
   const wish = { timeoutMs: timeout * 1_000, action: actionOf(found.info), memory: memory ?? undefined, signal: asked.signal };
   const { lost } = await wakeSandbox(found.sandbox, wish);

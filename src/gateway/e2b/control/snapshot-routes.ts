@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { BelljarError } from "../../../errors.ts";
 import type { Asked, Route } from "../../routes/route.ts";
 import { defineRoute } from "../../routes/route.ts";
 import type { E2b } from "../e2b.ts";
@@ -7,6 +8,8 @@ import { limitField, tokenField } from "./list-query.ts";
 import { cutPage } from "./page-token.ts";
 import { CHANGES, READS } from "./scopes.ts";
 import { namesOf, parseReference, snapshotIdOf, takeSnapshot } from "./snapshots.ts";
+import { hasOwnTemplate } from "./own-template.ts";
+import { isBase } from "./template-names.ts";
 
 const snapshotSchema = z.object({ snapshotID: z.string(), names: z.array(z.string()) });
 
@@ -18,7 +21,8 @@ const listQuery = z.object({
 });
 
 /** Snapshots, which are templates for E2B's clients: whoever deletes templates deletes them. */
-export function snapshotRoutes({ sandboxes }: E2b): readonly Route[] {
+export function snapshotRoutes(e2b: E2b): readonly Route[] {
+  const { sandboxes } = e2b;
   return [
     defineRoute({
       method: "POST",
@@ -31,6 +35,8 @@ export function snapshotRoutes({ sandboxes }: E2b): readonly Route[] {
       answers: { 201: snapshotSchema },
       async handle(asked) {
         const { info } = await findSandbox(sandboxes, asked);
+        const { name } = asked.body ?? {};
+        if (typeof name === "string" && (isBase(name) || (await hasOwnTemplate(e2b, asked.caller, name)))) throw taken(name);
         const wish = { sandbox: info.id, name: asked.body?.name ?? undefined, signal: asked.signal };
         return toAnswer(await takeSnapshot(sandboxes, asked.caller, wish));
       },
@@ -59,12 +65,19 @@ async function list({ snapshots }: E2b["sandboxes"], asked: Asked<unknown, z.out
   return items.map(({ snapshot }) => toAnswer(snapshot));
 }
 
+/** Whoever names it in a create would get the template. */
+function taken(name: string): BelljarError {
+  const shown = JSON.stringify(name.slice(0, 100));
+  return new BelljarError("TEMPLATE_NAME_TAKEN", `A snapshot cannot be called ${shown}, as a template is: choose another name`);
+}
+
 type Snapshot = Parameters<typeof snapshotIdOf>[0];
 
 /** With a tag that one, without the snapshots of any tag. */
 function isNamed(snapshot: Snapshot, text: string): boolean {
+  if (text.includes(":")) return snapshotIdOf(snapshot) === text;
   const reference = parseReference(text);
-  return reference !== undefined && (namesOf(snapshot).includes(reference) || snapshotIdOf(snapshot) === reference);
+  return reference !== undefined && (namesOf(snapshot).includes(reference) || snapshot.id === reference);
 }
 
 function toAnswer(snapshot: Snapshot): z.output<typeof snapshotSchema> {

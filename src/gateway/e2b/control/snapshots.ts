@@ -1,6 +1,7 @@
 import { BelljarError } from "../../../errors.ts";
 import type { Principal, Sandboxes } from "../../../sandbox/sandbox.ts";
 import type { SnapshotInfo } from "../../../sandbox/wire/state-schemas.ts";
+import { teamOf } from "./team.ts";
 
 /** `NAMESPACE/NAME:TAG`. There is one namespace: the caller's own. */
 const REFERENCE = /^(?:[a-z0-9][a-z0-9_-]{0,62}\/)?([a-z0-9][a-z0-9._-]{0,62})(?::([A-Za-z0-9][A-Za-z0-9._-]{0,62}))?$/;
@@ -36,7 +37,8 @@ type Named = Pick<Sandboxes, "snapshots">;
 /** Those of the caller of that id or name, the newest first. */
 async function findAll({ snapshots }: Named, caller: Principal, text: string): Promise<readonly SnapshotInfo[]> {
   const reference = parseReference(text);
-  if (reference === undefined) return [];
+  const team = text.includes("/") ? text.split("/", 1)[0] : undefined;
+  if (reference === undefined || (team !== undefined && team !== teamOf(caller).slug)) return [];
   return (await snapshots.list(caller)).filter((one) => one.id === reference || nameOf(one) === reference);
 }
 

@@ -18,7 +18,7 @@ export async function serve(all: readonly Served[], token: string): Promise<void
   const tools = collectTools(all);
   const handle = toNodeHandler(createMcpHandler(() => createGateway(tools)));
   const server = createServer((request, response) => {
-    if (new URL(request.url ?? "/", "http://localhost").pathname !== PATH) return void response.writeHead(404).end();
+    if ((request.url ?? "").split("?", 1)[0] !== PATH) return void response.writeHead(404).end();
     if (!isAllowed(request, token)) return void response.writeHead(401, { "www-authenticate": "Bearer" }).end();
     void handle(request, response);
   });
